@@ -1,0 +1,103 @@
+"""The few things done to a scikit-learn estimator: seed it, fit it with weights, read its predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+Array = NDArray[Any]
+
+
+class FitError(RuntimeError):
+    """A learner raised while it was fitted to drawn labels or a resampled part of the rows."""
+
+
+def seeded(estimator: Any, seed: int | None) -> Any:
+    """A clone whose unset random states are derived from `seed`; random states the user set stay."""
+    copy = clone(estimator)
+    if seed is None:
+        return copy
+    unset = [
+        name
+        for name, value in sorted(copy.get_params(deep=True).items())
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    ]
+    if unset:
+        states = np.random.SeedSequence(seed).generate_state(len(unset))
+        copy.set_params(**{name: int(s % (2**31 - 1)) for name, s in zip(unset, states, strict=True)})
+    return copy
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator that makes the prediction: the last step of a pipeline, or the estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def takes_weight(estimator: Any) -> bool:
+    """Whether `fit` can be given one weight per sample."""
+    return bool(has_fit_parameter(last_step(estimator), "sample_weight"))
+
+
+def fit(estimator: Any, X: Any, y: Array, weight: Array | None = None) -> Any:
+    """Fit in place, the weight routed to the last step of a pipeline; returns the estimator."""
+    if weight is None:
+        return estimator.fit(X, y)
+    return estimator.fit(X, y, **{_weight_name(estimator): weight})
+
+
+def _weight_name(estimator: Any) -> str:
+    prefix = ""
+    while isinstance(estimator, Pipeline) and not get_config().get("enable_metadata_routing", False):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    return f"{prefix}sample_weight"
+
+
+def respond(model: Any, X: Any, response: str, classes: Array | None) -> Array:
+    """Predictions of a fitted model: class codes, real values, probabilities or decision values.
+
+    Columns of probabilities and decision values follow `classes`, also when the model saw fewer of them.
+    """
+    raw = np.asarray(getattr(model, response)(X))
+    if classes is None:
+        return raw.astype(np.float64, copy=False)
+    if response == "predict":
+        return encode(raw.reshape(raw.shape[0]), classes)
+    seen = encode(np.asarray(model.classes_), classes)
+    if len(seen) == len(classes):
+        return raw
+    fill = 0.0 if response == "predict_proba" else raw.min() - 1.0
+    if raw.ndim == 1:
+        raw = np.stack([-raw, raw], axis=1)
+    full = np.full((raw.shape[0], len(classes)), fill)
+    full[:, seen] = raw
+    return full
+
+
+def constant_response(code: int, n: int, response: str, n_classes: int) -> Array:
+    """What any classifier must answer after seeing one class only."""
+    if response == "predict":
+        return np.full(n, code)
+    one_hot = np.zeros((n, n_classes))
+    one_hot[:, code] = 1.0
+    if response == "decision_function":
+        return 2.0 * one_hot[:, 1] - 1.0 if n_classes == 2 else 2.0 * one_hot - 1.0
+    return one_hot
+
+
+def encode(labels: Array, classes: Array) -> NDArray[np.intp]:
+    """Positions of `labels` in the sorted `classes`."""
+    codes = np.searchsorted(classes, labels)
+    codes = np.minimum(codes, len(classes) - 1)
+    if not np.array_equal(classes[codes], labels):
+        strangers = np.setdiff1d(labels, classes)[:3]
+        raise ValueError(f"labels {strangers.tolist()} are not among the classes {classes.tolist()[:10]}")
+    return codes

@@ -1,0 +1,177 @@
+"""A path is a family of models ordered from simple to rich; a design is a path bound to one X.
+
+Resampling labels leaves X alone. So everything that depends on X only is done once, in `Path.bind`, and all
+label draws and all complexities then go through one design in batches.
+
+Shapes: the sample is the last axis, the model the one before, draws lead; classes or outputs trail.
+Class labels are integer codes 0 … K−1 inside the library; `classes` decodes them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """What closed forms need of ŷ = S y, for each model of a path: never the n × n matrix itself.
+
+    Attributes
+    ----------
+    leverages : (models, n)
+        The diagonal of S.
+    row_sums : (models, n)
+        S 1, all ones when the smoother reproduces constants.
+    """
+
+    leverages: Floats
+    row_sums: Floats
+
+    @property
+    def trace(self) -> Floats:
+        """Effective degrees of freedom tr S, (models,)."""
+        return np.asarray(self.leverages.sum(axis=-1))
+
+    @property
+    def total(self) -> Floats:
+        """1ᵀ S 1, (models,)."""
+        return np.asarray(self.row_sums.sum(axis=-1))
+
+
+class Path(ABC):
+    """A family of models, made from a scikit-learn estimator and the values of one of its parameters.
+
+    Attributes
+    ----------
+    estimator : the prototype; never fitted, never changed.
+    params : the parameters each model sets on the prototype, simplest model first.
+    complexity : (models,), non-decreasing: larger is richer.
+    ordered : whether `complexity` is a natural order; otherwise it is only the position in the grid.
+    responses : the prediction methods this path can serve.
+    """
+
+    responses: ClassVar[frozenset[str]] = frozenset({"predict"})
+    takes_weight: ClassVar[bool] = True
+    ordered: bool = True
+
+    estimator: Any
+    params: tuple[dict[str, Any], ...]
+    complexity: Floats
+
+    @classmethod
+    @abstractmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        """Name of the parameter along which this family serves `estimator`, or None when it does not.
+
+        With `parameter=None` (one model, no grid) the family names its own parameter if it can serve the
+        estimator at its present value. Only exact scikit-learn types are served: a subclass may do anything.
+        """
+
+    @abstractmethod
+    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+        """`values` in the user's order; the path sorts them from simple to rich (ties keep their order)."""
+
+    @abstractmethod
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        """The path bound to X; `classes` is None for regression."""
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    @property
+    def name(self) -> str:
+        """The word for this path in results, e.g. "TreePath"."""
+        return type(self).__name__
+
+
+class Design(ABC):
+    """A path bound to one X: label vectors in, predictions of every model out.
+
+    Attributes
+    ----------
+    n_samples, n_models : sizes.
+    batched : True when one call with many label vectors is the fast way (the kernel uses threads itself);
+        False when single draws are better spread over joblib workers.
+    fits_per_draw : learning episodes one label vector costs.
+    """
+
+    batched: bool = True
+    fits_per_draw: int = 1
+    n_samples: int
+    n_models: int
+    classes: Array | None
+    weight: Floats | None
+
+    @abstractmethod
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        """In-sample predictions after fitting each label vector of Y.
+
+        Parameters
+        ----------
+        Y : (draws, n) class codes or real values; (draws, n, outputs) for several outputs.
+        response : "predict" (codes or values), "predict_proba" (trailing axis of K classes) or
+            "decision_function" (n, or n × K above two classes).
+        seeds : one integer per draw, for learners whose own `random_state` is None.
+
+        Returns
+        -------
+        (draws, models, n) or (draws, models, n, K or outputs)
+        """
+
+    @abstractmethod
+    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+        """Predictions on X_new after fitting y, (models, n_new[, K or outputs])."""
+
+    @property
+    def smoother(self) -> Smoother | None:
+        """Leverages and row sums when every fit is linear in y (regression only), else None."""
+        return None
+
+    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+        """Weighted shares of (drawn label a, predicted label b), (draws, models, K, K), each summing to one.
+
+        All that zero-one loss and loss matrices need. Designs that can count without writing the
+        predictions down override this.
+        """
+        return confusion_shares(Y, self.fitted(Y, "predict", seeds), self._n_classes, self.weight)
+
+    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        """Weighted means of (y* − ĝ)² and (ĝ − center)², (draws, models, 2): all that squared loss needs."""
+        fitted = self.fitted(Y, "predict", seeds)
+        in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
+        spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
+        return np.stack([in_sample, spread], axis=-1)
+
+    @property
+    def _n_classes(self) -> int:
+        if self.classes is None:
+            raise TypeError("confusions need a classifier, this design was bound for regression")
+        return len(self.classes)
+
+
+def confusion_shares(Y: Array, predicted: Array, n_classes: int, weight: Floats | None) -> Floats:
+    """Weighted shares of (label, prediction) pairs, (draws, models, K, K), from codes.
+
+    Parameters
+    ----------
+    Y : (draws, n) label codes.
+    predicted : (draws, models, n) predicted codes.
+    """
+    draws, models, n = predicted.shape
+    shares = np.empty((draws, models, n_classes, n_classes))
+    total = float(n) if weight is None else float(weight.sum())
+    for d in range(draws):
+        for m in range(models):
+            cell = Y[d] * n_classes + predicted[d, m]
+            counts = np.bincount(cell, weights=weight, minlength=n_classes**2)
+            shares[d, m] = counts.reshape(n_classes, n_classes) / total
+    return shares

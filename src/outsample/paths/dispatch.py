@@ -1,0 +1,56 @@
+"""Which path serves an estimator and a parameter: one table, the first that recognises them wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .base import Path
+from .headed import HeadedPath
+from .heads import split_head
+from .refit import RefitPath
+
+FAMILIES: tuple[type[Path], ...] = ()
+
+
+def find_path(
+    estimator: Any,
+    parameter: str | None = None,
+    values: Sequence[Any] | None = None,
+    *,
+    response: str = "predict",
+    weighted: bool = False,
+    fast: bool = True,
+) -> Path:
+    """The fastest path over `values` of `parameter` that can serve `response`.
+
+    Without a parameter: the path of the one model that `estimator` is. A pipeline is served whole where a
+    family knows it whole, otherwise by the path of its last step behind the steps that ignore y.
+    """
+    values = None if values is None else list(values)
+    if fast:
+        whole = _family_path(estimator, parameter, values, response, weighted)
+        if whole is not None:
+            return whole
+        head, tail, prefix = split_head(estimator)
+        if prefix and (parameter is None or parameter.startswith(prefix)):
+            inner_name = None if parameter is None else parameter.removeprefix(prefix)
+            inner = _family_path(tail, inner_name, values, response, weighted)
+            if inner is not None:
+                return HeadedPath(estimator, head, prefix, inner)
+    if parameter is None or values is None:
+        return RefitPath.over(estimator, [{}])
+    return RefitPath(estimator, parameter, values)
+
+
+def _family_path(
+    estimator: Any, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
+) -> Path | None:
+    for family in FAMILIES:
+        if response not in family.responses or (weighted and not family.takes_weight):
+            continue
+        known = family.recognise(estimator, parameter)
+        if known is not None:
+            own = [estimator.get_params()[known]] if values is None else values
+            return family(estimator, known, own)
+    return None

@@ -1,0 +1,68 @@
+"""The leading steps of a pipeline that never look at y: fitted once, because X never changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import TargetEncoder
+
+_UNSUPERVISED_MODULES = (
+    "sklearn.preprocessing.",
+    "sklearn.decomposition.",
+    "sklearn.impute.",
+    "sklearn.kernel_approximation",
+    "sklearn.random_projection",
+    "sklearn.feature_extraction.",
+    "sklearn.cluster.",
+    "sklearn.manifold.",
+)
+
+
+def ignores_y(step: Any) -> bool:
+    """Whether a transformer is known not to look at y when it is fitted.
+
+    Steps from outside scikit-learn, and subclasses of its own, are assumed to look.
+    """
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough", "drop")
+    if type(step) is Pipeline:
+        return all(ignores_y(inner) for _, inner in step.steps)
+    if type(step) is FeatureUnion:
+        return all(ignores_y(inner) for _, inner in step.transformer_list)
+    if type(step) is ColumnTransformer:
+        return ignores_y(step.remainder) and all(ignores_y(inner) for _, inner, _ in step.transformers)
+    if isinstance(step, TargetEncoder):
+        return False
+    return type(step) is VarianceThreshold or type(step).__module__.startswith(_UNSUPERVISED_MODULES)
+
+
+def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:
+    """(head, tail, prefix): the leading steps that ignore y, the rest, and the tail's parameter prefix.
+
+    The prefix is "" unless the tail is a single step, whose parameters the user calls `step__parameter`.
+    """
+    if type(estimator) is not Pipeline:
+        return None, estimator, ""
+    steps = estimator.steps
+    cut = 0
+    while cut < len(steps) - 1 and ignores_y(steps[cut][1]):
+        cut += 1
+    if cut == 0 and len(steps) > 1:
+        return None, estimator, ""
+    head = Pipeline(steps[:cut], memory=estimator.memory) if cut else None
+    if cut == len(steps) - 1:
+        name, tail = steps[-1]
+        return head, tail, f"{name}__"
+    return head, Pipeline(steps[cut:], memory=estimator.memory), ""
+
+
+def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any]:
+    """(fitted head, transformed X)."""
+    if head is None:
+        return None, X
+    fitted = clone(head)
+    return fitted, fitted.fit_transform(X)

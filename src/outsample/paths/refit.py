@@ -1,0 +1,113 @@
+"""The path of any estimator and any grid: clone, fit, predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from outsample.learners import FitError, constant_response, fit, respond, seeded
+from outsample.tables import n_rows
+
+from .base import Array, Design, Floats, Path
+from .heads import fit_head, split_head
+from .order import complexity_of, simplest_first
+
+
+class RefitPath(Path):
+    """Every model is refitted to every label vector; the answers other paths must reproduce.
+
+    The leading steps of a pipeline that ignore y are fitted once per distinct setting of theirs.
+    """
+
+    responses = frozenset({"predict", "predict_proba", "decision_function"})
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        return parameter or ""
+
+    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+        complexity, ordered = complexity_of(parameter, values)
+        order = simplest_first(complexity)
+        self.estimator = estimator
+        self.params = tuple({parameter: values[i]} if parameter else {} for i in order)
+        self.complexity = complexity[order]
+        self.ordered = ordered
+
+    @classmethod
+    def over(cls, estimator: Any, settings: Sequence[dict[str, Any]]) -> RefitPath:
+        """A path over settings of several parameters, in the order given."""
+        path = cls(estimator, "", list(range(len(settings))))
+        path.params = tuple(dict(s) for s in settings)
+        path.ordered = len(settings) < 2
+        return path
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        return RefitDesign(self, X, classes, weight)
+
+
+class RefitDesign(Design):
+    """Refits in order; callers spread draws over workers."""
+
+    batched = False
+
+    def __init__(self, path: RefitPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+        self.classes, self.weight = classes, weight
+        self.n_models = self.fits_per_draw = len(path)
+        self._members = _Members(path, X)
+        self.n_samples = self._members.n_samples
+
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        draws = [
+            self._responses(Y[d], None, response, None if seeds is None else seeds[d]) for d in range(len(Y))
+        ]
+        return np.stack(draws)
+
+    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+        return self._responses(y, self._members.transformed(X_new), response, seed)
+
+    def _responses(self, y: Array, new: list[Any] | None, response: str, seed: int | None) -> Array:
+        """Fit every model to y and answer on its own X, or on the transformed tables `new`."""
+        answers = []
+        for m, (tail, Z) in enumerate(self._members):
+            target = Z if new is None else new[m]
+            if self.classes is not None and (y == y[0]).all():
+                answers.append(constant_response(int(y[0]), n_rows(target), response, len(self.classes)))
+                continue
+            labels = y if self.classes is None else self.classes[y]
+            model = seeded(tail, seed)
+            try:
+                fit(model, Z, labels, self.weight)
+            except Exception as error:
+                raise FitError(f"{type(tail).__name__} could not be fitted: {error}") from error
+            answers.append(respond(model, target, response, self.classes))
+        return np.stack(answers)
+
+
+class _Members:
+    """The models of a path, each with its X after the steps that ignore y; equal heads are fitted once."""
+
+    def __init__(self, path: RefitPath, X: Any) -> None:
+        self._heads: list[tuple[Any, Any]] = []
+        self._members: list[tuple[int, Any]] = []
+        known: dict[str, int] = {}
+        for params in path.params:
+            model = clone(path.estimator).set_params(**params)
+            head, tail, _ = split_head(model)
+            steps = () if head is None else head.named_steps
+            key = repr(sorted((k, repr(v)) for k, v in params.items() if k.split("__")[0] in steps))
+            if key not in known:
+                known[key] = len(self._heads)
+                self._heads.append(fit_head(head, X))
+            self._members.append((known[key], tail))
+        self.n_samples = n_rows(X)
+
+    def __iter__(self) -> Any:
+        return ((tail, self._heads[h][1]) for h, tail in self._members)
+
+    def transformed(self, X_new: Any) -> list[Any]:
+        """X_new as each model's tail wants it."""
+        per_head = [X_new if head is None else head.transform(X_new) for head, _ in self._heads]
+        return [per_head[h] for h, _ in self._members]
