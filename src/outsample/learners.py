@@ -71,13 +71,20 @@ def respond(model: Any, X: Any, response: str, classes: Array | None) -> Array:
         return raw.astype(np.float64, copy=False)
     if response == "predict":
         return encode(raw.reshape(raw.shape[0]), classes)
-    seen = encode(np.asarray(model.classes_), classes)
-    if len(seen) == len(classes):
+    return in_class_order(raw, encode(np.asarray(model.classes_), classes), response, len(classes))
+
+
+def in_class_order(raw: Array, seen: NDArray[np.intp], response: str, n_classes: int) -> Array:
+    """Probabilities or decision values of a model that saw the classes `seen`, as columns of all classes.
+
+    A class the model never saw gets probability zero, and a decision value that never wins a row.
+    """
+    if len(seen) == n_classes:
         return raw
     fill = 0.0 if response == "predict_proba" else raw.min() - 1.0
     if raw.ndim == 1:
         raw = np.stack([-raw, raw], axis=1)
-    full = np.full((raw.shape[0], len(classes)), fill)
+    full = np.full((raw.shape[0], n_classes), fill)
     full[:, seen] = raw
     return full
 
