@@ -136,6 +136,20 @@ class Design(ABC):
         """Leverages and row sums when every fit is linear in y (regression only), else None."""
         return None
 
+    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        """Prediction for each row by the models fitted to the rows of all other folds, without refitting.
+
+        Parameters
+        ----------
+        y : (n,) codes or real values; (n, outputs) for several outputs.
+        folds : (n,) integer number of each row's fold; `numpy.arange(n)` is leave-one-out.
+
+        Returns
+        -------
+        (models, n[, K or outputs]), or None: this design has no shortcut, refit on the other rows.
+        """
+        return None
+
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
         """Weighted shares of (drawn label a, predicted label b), (draws, models, K, K), each summing to one.
 
@@ -150,6 +164,12 @@ class Design(ABC):
         in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
         spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
         return np.stack([in_sample, spread], axis=-1)
+
+    def lean(self, statistic: str | None) -> bool:
+        """Whether `confusions` or `moments` work without writing all predictions down."""
+        own = {"confusion": Design.confusions, "moments": Design.moments}
+        method = {"confusion": type(self).confusions, "moments": type(self).moments}
+        return statistic is not None and method[statistic] is not own[statistic]
 
     @property
     def _n_classes(self) -> int:

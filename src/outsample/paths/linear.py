@@ -1,0 +1,144 @@
+"""Fits linear in y, for every model of a path at once, from one basis of the sample space.
+
+With weights W = diag(w) and a basis L of n × r whose columns are orthonormal, LᵀWL = I, every model is
+S_m = L diag(kept_m) Lᵀ W with 0 ≤ kept_m ≤ 1: a share of each direction is kept and the rest is lost. Ridge
+keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one more column, kept whole.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Array, Floats, Smoother
+
+# Below this, 1 − leverage is computed from what is lost instead of from the difference, which cancels.
+_CANCELLATION = 1e-3
+# Rows evaluated at a time where only sums over rows are kept; fixed, so that results have the same bits
+# whatever the number of draws.
+_ROW_BLOCK = 8192
+
+
+class LinearFits:
+    """Every fit of one basis.
+
+    Parameters
+    ----------
+    basis : (n, r), orthonormal under the weights.
+    kept : (models, r), the share of each direction that a model keeps.
+    lost : (models, r), 1 − kept, computed by the caller without cancellation.
+    weight : (n,) or None.
+    constant : whether the basis holds the constant and every model keeps it.
+    """
+
+    def __init__(
+        self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool
+    ) -> None:
+        self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
+        self.constant = constant
+
+    def coefficients(self, y: Floats) -> Floats:
+        """Lᵀ W y, (r,) or (r, outputs)."""
+        if self.weight is None:
+            return np.asarray(self.basis.T @ y)
+        return np.asarray(self.basis.T @ (self.weight.reshape(-1, *[1] * (y.ndim - 1)) * y))
+
+    def fitted(self, y: Floats) -> Floats:
+        """In-sample predictions, (models, n[, outputs])."""
+        return combined(self.kept, self.coefficients(y), self.basis)
+
+    def moments(self, y: Floats, center: float) -> Floats:
+        """Weighted means of (y − ĝ)² and (ĝ − center)², (models, 2), block of rows by block of rows."""
+        scaled = self.kept * self.coefficients(y)
+        sums = np.zeros((len(self.kept), 2))
+        weight = np.ones(len(y)) if self.weight is None else self.weight
+        for start in range(0, len(y), _ROW_BLOCK):
+            rows = slice(start, start + _ROW_BLOCK)
+            fitted = scaled @ self.basis[rows].T
+            sums[:, 0] += np.square(y[rows] - fitted) @ weight[rows]
+            sums[:, 1] += np.square(fitted - center) @ weight[rows]
+        return np.asarray(sums / weight.sum())
+
+    @cached_property
+    def smoother(self) -> Smoother:
+        """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
+        row_sums = np.ones((len(self.kept), len(self.basis)))
+        if not self.constant:
+            row_sums = self.fitted(np.ones(len(self.basis)))
+        return Smoother(self.kept @ self._energy.T, row_sums)
+
+    @cached_property
+    def _energy(self) -> Floats:
+        """w_i L_ik², (n, r): the leverage of row i along direction k."""
+        energy = np.square(self.basis)
+        if self.weight is not None:
+            energy *= self.weight[:, None]
+        return energy
+
+    @cached_property
+    def slack(self) -> Floats:
+        """1 − leverage, (models, n), without cancellation where a row is nearly interpolated."""
+        slack = 1.0 - self.smoother.leverages
+        tight = (slack < _CANCELLATION).any(axis=0)
+        if tight.any():
+            energy = self._energy[tight]
+            slack[:, tight] = self._outside(np.ones(len(tight)), energy.sum(axis=1), tight)
+            slack[:, tight] += self.lost @ energy.T
+        return slack
+
+    @cached_property
+    def reproduced(self) -> NDArray[np.bool_]:
+        """Rows whose every label the whole basis reproduces for certain, (n,): all or none of positive weight."""
+        counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
+        return counted & (self.basis.shape[1] >= counted.sum())
+
+    def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.bool_]) -> Floats:
+        """`whole − inside` at `rows`, exactly zero where the basis reproduces every label."""
+        return np.where(self.reproduced[rows], 0.0, whole[rows] - inside)
+
+    def residuals(self, y: Floats) -> Floats:
+        """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
+        coefficients = self.coefficients(y)
+        residuals = y - combined(self.kept, coefficients, self.basis)
+        tight = (self.slack < _CANCELLATION).any(axis=0)
+        if tight.any():
+            basis = self.basis[tight]
+            residuals[:, tight] = self._outside(y, basis @ coefficients, tight)
+            residuals[:, tight] += combined(self.lost, coefficients, basis)
+        return residuals
+
+
+def combined(shares: Floats, coefficients: Floats, basis: Floats) -> Floats:
+    """basis (shares ∘ coefficients) for every model, (models, rows[, outputs]).
+
+    One product per output, so that the bits do not depend on how many label vectors came together.
+    """
+    if coefficients.ndim == 1:
+        return np.asarray((shares * coefficients) @ basis.T)
+    return np.stack([combined(shares, column, basis) for column in coefficients.T], axis=-1)
+
+
+def centred(X: Floats, weight: Floats | None, intercept: bool) -> tuple[Floats, Floats]:
+    """(X minus its weighted column means, those means); the means are zero without an intercept."""
+    if not intercept:
+        return X, np.zeros(X.shape[1])
+    means = np.average(X, axis=0, weights=weight)
+    return X - means, means
+
+
+def scaled_rows(X: Floats, weight: Floats | None) -> Floats:
+    """√w X: weighted least squares as an unweighted problem."""
+    return X if weight is None else X * np.sqrt(weight)[:, None]
+
+
+def with_constant(directions: Floats, weight: Floats | None, n: int) -> Floats:
+    """The basis with the constant direction in front; `n` and `weight` are those of the fitted rows."""
+    total = float(n) if weight is None else float(weight.sum())
+    return np.column_stack([np.full(len(directions), total**-0.5), directions])
+
+
+def as_targets(y: Array) -> Floats:
+    """Real labels in double precision."""
+    return np.asarray(y, dtype=np.float64)

@@ -1,0 +1,120 @@
+"""Ridge regression and classification along `alpha`: one singular value decomposition serves every alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.utils import check_array
+
+from .base import Array, Design, Floats, Path
+from .linear import LinearFits, centred, scaled_rows, with_constant
+from .linear_design import LinearDesign, Part
+from .linear_labels import LinearClassifierDesign
+from .order import complexity_of, simplest_first
+from .refit import RefitPath
+
+# Only solvers that give the minimum itself; iterative ones stop where their tolerance lets them.
+_DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
+# Singular values below this share of the largest are found from X itself, not through its triangle:
+# dividing X V by them would leave the directions less than orthonormal.
+_WELL_SEPARATED = 1e-6
+
+
+class RidgePath(Path):
+    """`Ridge` along `alpha`, dense X, direct solvers.
+
+    Computed in double precision: on single-precision X the answers differ from scikit-learn's by its own
+    rounding. With alpha = 0 and columns that are linearly dependent the answer is the least-squares fit of
+    minimum norm; scikit-learn's own answer there depends on rounding.
+    Sparse X and an alpha per output are refitted.
+    """
+
+    learner: Any = Ridge
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        if type(estimator) is not cls.learner or parameter not in (None, "alpha"):
+            return None
+        direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
+        return "alpha" if direct and getattr(estimator, "class_weight", None) is None else None
+
+    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+        complexity, self.ordered = complexity_of(parameter, values)
+        order = simplest_first(complexity)
+        self.estimator = estimator
+        self.params = tuple({parameter: values[i]} for i in order)
+        self.complexity = complexity[order]
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        alphas = [params["alpha"] for params in self.params]
+        if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in alphas):
+            return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
+        table = check_array(X, dtype=np.float64)
+        fixed = {k: v for k, v in self.estimator.get_params().items() if k != "class_weight"}
+
+        def refitted(model: int) -> tuple[Any, Any]:
+            return Ridge(**{**fixed, **self.params[model]}), table
+
+        part = ridge_part(table, np.array(alphas, dtype=np.float64), weight, self.estimator.fit_intercept)
+        if classes is None:
+            return LinearDesign([part], refitted, classes, weight)
+        return LinearClassifierDesign(self, part, refitted, table, classes, weight)
+
+
+class RidgeClassifierPath(RidgePath):
+    """`RidgeClassifier` along `alpha`: the sign of a linear smoother of ±1 labels, one against the rest.
+
+    `class_weight` is not served: it makes the weights depend on the labels.
+    """
+
+    learner = RidgeClassifier
+    responses = frozenset({"predict", "decision_function"})
+
+
+def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> Part:
+    """Ridge fits of every alpha: direction k of singular value s keeps s²/(s² + alpha)."""
+    table, means = centred(X, weight, intercept)
+    directions, singular, axes = singular_directions(table, weight)
+    squared = singular**2
+    lost = alphas[:, None] / (squared + alphas[:, None])
+    kept = squared / (squared + alphas[:, None])
+    basis = directions
+    if intercept:
+        basis = with_constant(directions, weight, len(X))
+        kept = np.column_stack([np.ones(len(alphas)), kept])
+        lost = np.column_stack([np.zeros(len(alphas)), lost])
+
+    def evaluated(X_new: Any) -> Floats:
+        new = (check_array(X_new, dtype=np.float64) - means) @ (axes / singular)
+        return with_constant(new, weight, len(X)) if intercept else new
+
+    fits = LinearFits(basis, kept, lost, weight, constant=intercept)
+    return Part(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
+
+
+def singular_directions(table: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
+
+    Tall tables go through their triangle R, whose decomposition is small; rows of weight zero get the value
+    the directions have there.
+    """
+    scaled = scaled_rows(table, weight)
+    n, p = scaled.shape
+    if n > p:
+        _, singular, axes = np.linalg.svd(np.linalg.qr(scaled, mode="r"))
+    else:
+        left, singular, axes = np.linalg.svd(scaled, full_matrices=False)
+    cutoff = singular[0] * max(n, p) * np.finfo(np.float64).eps if len(singular) else 0.0
+    rank = int((singular > cutoff).sum())
+    if n > p and rank and singular[rank - 1] < _WELL_SEPARATED * singular[0]:
+        left, singular, axes = np.linalg.svd(scaled, full_matrices=False)
+        rank = int((singular > cutoff).sum())
+    singular, axes = singular[:rank], axes[:rank].T
+    whole = weight is None or bool((weight > 0).all())
+    if not whole or (n > p and (rank == 0 or singular[-1] >= _WELL_SEPARATED * singular[0])):
+        return table @ (axes / singular), singular, axes
+    return (left[:, :rank] if weight is None else left[:, :rank] / np.sqrt(weight)[:, None]), singular, axes
