@@ -1,5 +1,18 @@
 """How good will this model be on new data, and which model should I pick?"""
 
 from ._version import __version__
+from .criteria import Criterion, LabelBootstrap, Permutation, Rademacher, Resubstitution
+from .curve import ErrorEstimate, RiskCurve
+from .estimating import estimate
 
-__all__ = ["__version__"]
+__all__ = [
+    "Criterion",
+    "ErrorEstimate",
+    "LabelBootstrap",
+    "Permutation",
+    "Rademacher",
+    "Resubstitution",
+    "RiskCurve",
+    "__version__",
+    "estimate",
+]

@@ -25,7 +25,7 @@ def rows(X: Any, index: NDArray[np.intp]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[index]
     if sparse.issparse(X):
-        return sparse.csr_array(X)[index]
+        return X.tocsr()[index]
     if isinstance(X, list):
         return [X[i] for i in index]
     return X[index]

@@ -52,3 +52,6 @@ class _HeadedDesign(Design):
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         return self._inner.moments(Y, center, seeds)
+
+    def lean(self, statistic: str | None) -> bool:
+        return self._inner.lean(statistic)

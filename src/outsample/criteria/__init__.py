@@ -1,0 +1,41 @@
+"""Criteria by name: each turns a problem into a risk curve."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from .base import Criterion
+from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
+
+CRITERIA: dict[str, Any] = {
+    "permutation": Permutation,
+    "label-bootstrap": LabelBootstrap,
+    "rademacher": Rademacher,
+    "resubstitution": Resubstitution,
+}
+
+
+def as_criterion(criterion: Any) -> Criterion:
+    """A criterion from its name (with its defaults), its class or itself."""
+    if isinstance(criterion, Criterion):
+        return criterion
+    if isinstance(criterion, type) and issubclass(criterion, Criterion):
+        return criterion()
+    if isinstance(criterion, str) and criterion in CRITERIA:
+        made: Criterion = CRITERIA[criterion]()
+        return made
+    near = difflib.get_close_matches(str(criterion), CRITERIA, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"criterion {criterion!r} is unknown: use one of {', '.join(CRITERIA)}{hint}")
+
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "LabelBootstrap",
+    "Permutation",
+    "Rademacher",
+    "Resubstitution",
+    "as_criterion",
+]

@@ -1,0 +1,118 @@
+"""All label draws and all models of a path, in batches of bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.draws import LabelDraws, Pool
+from outsample.learners import FitError
+from outsample.losses import Floats, Loss
+from outsample.problem import LEARNER_DRAWS, Problem
+from outsample.running import child_integer, spread
+from outsample.scorers import FRESH_LABELS, SetLoss
+
+Array = NDArray[Any]
+
+
+def optimism_of_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
+    """Optimism of the fits to draws start … stop − 1, (stop − start, models).
+
+    The zero-mean part of an optimism that no learner can influence, the one of the best constant, is taken away:
+    for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
+    """
+    size = _batch_size(problem)
+    judge = _Judge(problem, draws)
+    batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
+    n_jobs = 1 if problem.design.batched else problem.n_jobs
+    results, done = [], start
+    for result in spread(judge, [(batch,) for batch in batches], n_jobs):
+        results.append(result)
+        done += len(result)
+        problem.progress(done * problem.design.fits_per_draw, len(draws) * problem.design.fits_per_draw)
+    return np.vstack(results)
+
+
+def _batch_size(problem: Problem) -> int:
+    """Draws per batch: one where single draws go to workers, else as many as the memory budget holds."""
+    design = problem.design
+    if not design.batched:
+        return 1
+    per_row = 1 if design.lean(problem.loss.statistic) else design.n_models * problem.fitted_width
+    return max(1, problem.memory // (8 * design.n_samples * (per_row + 1)))
+
+
+class _Judge:
+    """Fits a batch of drawn label vectors and measures the optimism of each fit."""
+
+    def __init__(self, problem: Problem, draws: LabelDraws) -> None:
+        self.design, self.loss, self.response = problem.design, problem.loss, problem.response
+        self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
+        self.pools = draws.scheme.pools(problem.y)
+        self.constant = _best_constants(self.loss, self.pools, problem.y)
+
+    def __call__(self, batch: range) -> Floats:
+        Y = self.draws[batch.start : batch.stop]
+        seeds = [child_integer(self.seed, LEARNER_DRAWS, i) for i in batch]
+        try:
+            in_sample, no_information = self._errors(Y, seeds, batch)
+        except FitError as error:
+            raise FitError(f"draw {batch.start + 1} of {len(self.draws)}: {error}") from error
+        return no_information - in_sample - self._constant_optimism(Y)[:, None]
+
+    def _errors(self, Y: Array, seeds: list[int], batch: range) -> tuple[Floats, Floats]:
+        """(in-sample error, error against labels without information), each (draws, models)."""
+        pool = self.pools[0]
+        if len(self.pools) == 1 and Y.ndim == 2:
+            if self.loss.statistic == "confusion":
+                return self.loss.judged(self.design.confusions(Y, seeds), pool.labels)
+            if self.loss.statistic == "moments":
+                center = float(pool.labels.mean())
+                return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels)
+        fitted = self.design.fitted(Y, self.response, seeds)
+        in_sample = self.loss.risk(Y[:, None], fitted, self.weight)
+        return in_sample, self._no_information(fitted, batch)
+
+    def _no_information(self, fitted: Array, batch: range) -> Floats:
+        if isinstance(self.loss, SetLoss):
+            fresh = [self.draws.fresh(i, FRESH_LABELS) for i in batch]
+            return np.stack([self.loss.mean_over_fresh(f, g, self.weight) for f, g in zip(fresh, fitted, strict=True)])
+        return crossed_over_pools(self.loss, self.pools, fitted, self.weight, sample_axis=2)
+
+    def _constant_optimism(self, Y: Array) -> Floats:
+        if self.constant is None:
+            return np.zeros(len(Y))
+        expected = crossed_over_pools(self.loss, self.pools, self.constant, self.weight, sample_axis=0)
+        return np.asarray(expected - self.loss.risk(Y, self.constant, self.weight))
+
+
+def crossed_over_pools(
+    loss: Loss, pools: list[Pool], prediction: Array, weight: Floats | None, sample_axis: int
+) -> Floats:
+    """Crossed mean where different rows could have met different labels."""
+    if len(pools) == 1 and pools[0].rows is None:
+        return loss.crossed_mean(pools[0].labels, prediction, weight)
+    total: Any = 0.0
+    share = 0.0
+    for pool in pools:
+        rows = np.arange(prediction.shape[sample_axis]) if pool.rows is None else pool.rows
+        part_weight = None if weight is None else weight[rows]
+        part = float(len(rows)) if part_weight is None else float(part_weight.sum())
+        if part == 0:
+            continue
+        crossed = loss.crossed_mean(pool.labels, np.take(prediction, rows, axis=sample_axis), part_weight)
+        total, share = total + part * crossed, share + part
+    return np.asarray(total / share)
+
+
+def _best_constants(loss: Loss, pools: list[Pool], y: Array) -> Array | None:
+    """For every row the best constant of the labels it could have met, (n[, outputs])."""
+    constants = np.empty(y.shape)
+    for pool in pools:
+        best = loss.best_constant(pool.labels)
+        if best is None:
+            return None
+        constants[slice(None) if pool.rows is None else pool.rows] = best
+    return constants

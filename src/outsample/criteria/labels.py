@@ -1,0 +1,224 @@
+"""Criteria that draw labels: refit on labels that carry no information, where the true error is known.
+
+Draw y*, refit g*, and the optimism of that fit is the crossed mean of the labels it could have met minus its
+in-sample error. Averaged over draws and added to the real in-sample error, it estimates the out-sample error
+(Magdon-Ismail & Mertsalov, eq. 1–2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from outsample.closed_forms import label_bootstrap_optimism, permutation_optimism
+from outsample.criteria.base import Criterion
+from outsample.criteria.label_engine import optimism_of_draws
+from outsample.curve import RiskCurve
+from outsample.draws import (
+    CircularShift,
+    FreePermutation,
+    LabelDraws,
+    LabelScheme,
+    PermutationOfBlocks,
+    PermutationOfGroups,
+    PermutationWithinGroups,
+    RademacherSigns,
+    WithReplacement,
+)
+from outsample.losses import Floats, SquaredLoss
+from outsample.problem import LABEL_DRAWS, Problem
+from outsample.running import child_seed
+
+FIRST_ROUND = 10
+MOST_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class LabelCriterion(Criterion):
+    """What all criteria over drawn labels share.
+
+    Parameters
+    ----------
+    n_draws : number of label vectors drawn and refitted; "auto" draws until the Monte-Carlo error allows a choice.
+    tolerance : for "auto": the Monte-Carlo error of the difference between any model and the best one (of the
+        optimism itself, for a single model) at which to stop, relative to the risk of a constant prediction.
+    """
+
+    n_draws: int | Literal["auto"] = 10
+    tolerance: float = 0.01
+
+    meaning: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.n_draws != "auto" and (
+            isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1
+        ):
+            raise ValueError(f'n_draws must be a positive integer or "auto", got {self.n_draws!r}')
+        if not self.tolerance > 0:
+            raise ValueError(f"tolerance must be positive, got {self.tolerance!r}")
+
+    def scheme(self, problem: Problem) -> LabelScheme:
+        """How labels are drawn for this problem."""
+        raise NotImplementedError
+
+    def exact_optimism(self, problem: Problem) -> Floats | None:
+        """The average over all draws where a closed form gives it."""
+        return None
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        scheme = self.scheme(problem)
+        scheme.check(problem.y, problem.target.n_classes)
+        exact = self.exact_optimism(problem)
+        if exact is not None:
+            return self._record(problem, exact, np.zeros_like(exact), n_draws=0)
+        optimism, exhaustive = self._draw(problem, scheme)
+        error = np.zeros(optimism.shape[1]) if exhaustive else _spread_of_mean(optimism)
+        return self._record(problem, optimism.mean(axis=0), error, n_draws=len(optimism), draws=optimism)
+
+    def _draw(self, problem: Problem, scheme: LabelScheme) -> tuple[Floats, bool]:
+        seed = child_seed(problem.seed, LABEL_DRAWS)
+        planned = MOST_DRAWS if self.n_draws == "auto" else int(self.n_draws)
+        draws = LabelDraws(scheme, problem.y, planned, seed)
+        if self.n_draws != "auto" or draws.exhaustive:
+            return optimism_of_draws(problem, draws, 0, len(draws)), draws.exhaustive
+        optimism = np.empty((0, len(problem.path)))
+        while len(optimism) < MOST_DRAWS and not self._settled(problem, optimism):
+            stop = min(max(FIRST_ROUND, 2 * len(optimism)), MOST_DRAWS)
+            optimism = np.vstack([optimism, optimism_of_draws(problem, draws, len(optimism), stop)])
+        return optimism, False
+
+    def _settled(self, problem: Problem, optimism: Floats) -> bool:
+        """Whether the Monte-Carlo error is small against the risk of a constant prediction."""
+        if len(optimism) < FIRST_ROUND:
+            return False
+        compared = optimism
+        if optimism.shape[1] > 1:
+            best = int(np.argmin(problem.in_sample + optimism.mean(axis=0)))
+            compared = optimism - optimism[:, [best]]
+        error = _spread_of_mean(compared).max()
+        return bool(error <= self.tolerance * problem.loss.scale(problem.y))
+
+    def _record(
+        self, problem: Problem, optimism: Floats, error: Floats, n_draws: int, draws: Floats | None = None
+    ) -> RiskCurve:
+        out_sample = problem.in_sample + optimism
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}; {self.meaning}",
+            n_fits=(n_draws + 1) * problem.design.fits_per_draw,
+            standard_error=problem.standard_error(out_sample),
+            monte_carlo_error=error,
+            draws=draws,
+        )
+
+
+def _spread_of_mean(draws: Floats) -> Floats:
+    """Monte-Carlo error of the mean over draws; not a number for a single draw."""
+    if len(draws) < 2:
+        return np.full(draws.shape[1], np.nan)
+    return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))
+
+
+@dataclass(frozen=True)
+class Permutation(LabelCriterion):
+    """The permutation estimate: labels permuted, no label lost.
+
+    Estimates the expected loss on a new sample. The noise is priced at the total variance of y, so the estimate
+    is conservative where the signal is strong.
+
+    Parameters
+    ----------
+    n_draws, tolerance : see `LabelCriterion`.
+    groups : with groups given to the estimate: "within" permutes labels inside each group, "whole" lets groups
+        exchange their labels; by default whole groups when y is constant within each, else within.
+    block_size : consecutive blocks of this many rows exchange their labels.
+    circular : shift the labels along a circle, for series.
+    """
+
+    groups: Literal["within", "whole"] | None = None
+    block_size: int | None = None
+    circular: bool = False
+
+    name: ClassVar[str] = "permutation"
+    meaning: ClassVar[str] = "its optimism is measured on permuted labels, where the true error is known"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.groups not in (None, "within", "whole"):
+            raise ValueError(f'groups must be "within", "whole" or None, got {self.groups!r}')
+        if sum([self.groups is not None, self.block_size is not None, self.circular]) > 1:
+            raise ValueError("groups, block_size and circular exclude each other: give one of them")
+
+    def scheme(self, problem: Problem) -> LabelScheme:
+        if self.circular:
+            return CircularShift()
+        if self.block_size is not None:
+            return PermutationOfBlocks(self.block_size)
+        if problem.groups is None:
+            if self.groups is not None:
+                raise ValueError(f"groups={self.groups!r} needs the group of every row: pass groups= as well")
+            return FreePermutation()
+        within = PermutationWithinGroups(problem.groups)
+        whole = self.groups == "whole" or (self.groups is None and within.count(problem.y) <= 1)
+        return PermutationOfGroups(problem.groups) if whole else within
+
+    def exact_optimism(self, problem: Problem) -> Floats | None:
+        smoother = _smoother(problem)
+        free = isinstance(self.scheme(problem), FreePermutation)
+        return permutation_optimism(smoother, problem.y, problem.weight) if smoother and free else None
+
+
+@dataclass(frozen=True)
+class LabelBootstrap(LabelCriterion):
+    """Labels drawn with replacement from y: the twin of the permutation estimate with independent labels."""
+
+    name: ClassVar[str] = "label-bootstrap"
+    meaning: ClassVar[str] = "its optimism is measured on labels drawn with replacement"
+
+    def scheme(self, problem: Problem) -> LabelScheme:
+        _refuse_groups(self.name, problem)
+        return WithReplacement()
+
+    def exact_optimism(self, problem: Problem) -> Floats | None:
+        smoother = _smoother(problem)
+        return label_bootstrap_optimism(smoother, problem.y, problem.weight) if smoother else None
+
+
+@dataclass(frozen=True)
+class Rademacher(LabelCriterion):
+    """Labels are coin flips; half the empirical Rademacher complexity of what the learner can fit. Two classes."""
+
+    name: ClassVar[str] = "rademacher"
+    meaning: ClassVar[str] = "its optimism is measured on labels that are coin flips"
+
+    def scheme(self, problem: Problem) -> LabelScheme:
+        _refuse_groups(self.name, problem)
+        return RademacherSigns()
+
+
+def _smoother(problem: Problem) -> Any:
+    """The linear smoother behind the path, where squared loss makes closed forms exact."""
+    return problem.design.smoother if isinstance(problem.loss, SquaredLoss) else None
+
+
+def _refuse_groups(name: str, problem: Problem) -> None:
+    if problem.groups is not None:
+        raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')
+
+
+@dataclass(frozen=True)
+class Resubstitution(Criterion):
+    """The in-sample error as it is: optimism taken as zero."""
+
+    name: ClassVar[str] = "resubstitution"
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        return problem.curve(
+            out_sample=problem.in_sample.copy(),
+            criterion=self.name,
+            estimand=f"the {problem.loss.name} loss on the very data the model was fitted to, not on new data",
+            n_fits=problem.design.fits_per_draw,
+        )

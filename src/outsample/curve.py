@@ -1,0 +1,196 @@
+"""Results: the risk of every model of a path, and the error of one model. Frozen records of named numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from outsample.losses import Loss
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCurve:
+    """What a criterion says of each model, simplest first; smaller is better.
+
+    Attributes
+    ----------
+    complexity : (models,) larger is richer.
+    params : the setting of each model.
+    in_sample, optimism, out_sample : (models,) out_sample = in_sample + optimism.
+    standard_error : (models,) spread of out_sample over data sets, None where the criterion has none.
+    monte_carlo_error : (models,) spread of out_sample over draws, None where nothing is drawn.
+    n_fits : learning episodes spent on the whole curve.
+    seconds : wall time.
+    loss : what is counted.
+    criterion : its name.
+    estimand : what out_sample estimates, in words.
+    path : the name of the path that served.
+    ordered : whether `complexity` is a natural order of the models.
+    n_samples : rows of the data.
+    draws : (draws, models) optimism of each draw or None.
+    freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
+    notes : sentences a reader of the numbers should know.
+    """
+
+    complexity: Floats
+    params: Sequence[dict[str, Any]]
+    in_sample: Floats
+    optimism: Floats
+    out_sample: Floats
+    loss: Loss
+    criterion: str
+    estimand: str
+    n_fits: int
+    n_samples: int
+    standard_error: Floats | None = None
+    monte_carlo_error: Floats | None = None
+    seconds: float = 0.0
+    path: str = ""
+    ordered: bool = True
+    draws: Floats | None = None
+    freedom: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.complexity)
+
+    def estimate(self, index: int) -> ErrorEstimate:
+        """The error estimate of one model, in the scale of the user's loss."""
+        report = self.loss.reported
+        drawn = None if self.draws is None else np.asarray(report(self.draws[:, index]))
+        return ErrorEstimate(
+            in_sample=float(report(self.in_sample[index])),
+            optimism=float(report(self.optimism[index])),
+            out_sample=float(report(self.out_sample[index])),
+            monte_carlo_error=_entry(self.monte_carlo_error, index),
+            standard_error=_entry(self.standard_error, index),
+            n_fits=self.n_fits,
+            seconds=self.seconds,
+            loss=self.loss.name,
+            criterion=self.criterion,
+            estimand=self.estimand,
+            n_samples=self.n_samples,
+            path=self.path,
+            draws=drawn,
+            freedom=self.freedom,
+            notes=self.notes,
+        )
+
+
+def _entry(values: Floats | None, index: int) -> float | None:
+    """One value of an optional array; not-a-number means that this model has none."""
+    return None if values is None or math.isnan(values[index]) else float(values[index])
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorEstimate:
+    """The error of one model on new data.
+
+    Attributes
+    ----------
+    in_sample, optimism, out_sample : out_sample = in_sample + optimism.
+    monte_carlo_error : how far out_sample may be from its limit of infinitely many draws; 0.0 when nothing was
+        left to chance, None where the criterion draws nothing or drew once.
+    standard_error : how far out_sample may be over other data sets of this size; draws do not shrink it. None
+        where the criterion has none.
+    n_fits : learning episodes spent.
+    seconds : wall time.
+    loss, criterion, estimand : what the numbers mean.
+    draws : the optimism of each draw, None where nothing is drawn.
+    """
+
+    in_sample: float
+    optimism: float
+    out_sample: float
+    monte_carlo_error: float | None
+    standard_error: float | None
+    n_fits: int
+    seconds: float
+    loss: str
+    criterion: str
+    estimand: str
+    n_samples: int
+    path: str = ""
+    draws: Floats | None = field(default=None, repr=False)
+    freedom: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(low, high) around out_sample, from the standard error and the Monte-Carlo error together.
+
+        Covers the estimand over data sets as far as the standard error does; where the criterion has no standard
+        error the interval covers Monte-Carlo chance only.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {level}")
+        errors = [e for e in (self.standard_error, self.monte_carlo_error) if e is not None]
+        if not errors:
+            raise ValueError(f"criterion {self.criterion!r} gives no error bar, so there is no interval")
+        half = _quantile(0.5 + level / 2, self.freedom) * math.hypot(*errors)
+        return self.out_sample - half, self.out_sample + half
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and words as plain Python values."""
+        fields = (
+            "criterion loss estimand in_sample optimism out_sample standard_error monte_carlo_error "
+            "n_samples n_fits seconds path"
+        )
+        return {name: getattr(self, name) for name in fields.split()} | {"notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        bars = [
+            f"± {value:.2g} ({name})"
+            for name, value in (
+                ("standard error", self.standard_error),
+                ("Monte Carlo", self.monte_carlo_error),
+            )
+            if value is not None
+        ]
+        sign = "−" if self.optimism < 0 else "+"
+        fits = "1 fit" if self.n_fits == 1 else f"{self.n_fits} fits"
+        lines = [
+            " ".join([f"out-sample {self.loss}: {self.out_sample:.4g}", *bars]),
+            f"= in-sample {self.in_sample:.4g} {sign} optimism {abs(self.optimism):.4g}, "
+            f"by {self.criterion}: {fits}, {self.seconds:.2g} s",
+            f"estimates {self.estimand}",
+        ]
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in self._rows()
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table>{cells}</table><p><em>Estimates {html.escape(self.estimand)}.</em></p>{notes}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        def shown(value: float | None) -> str:
+            return "none" if value is None else f"{value:.4g}"
+
+        return [
+            ("criterion", self.criterion),
+            ("loss", self.loss),
+            ("in-sample", shown(self.in_sample)),
+            ("optimism", shown(self.optimism)),
+            ("out-sample", shown(self.out_sample)),
+            ("standard error", shown(self.standard_error)),
+            ("Monte-Carlo error", shown(self.monte_carlo_error)),
+            ("fits", str(self.n_fits)),
+            ("seconds", f"{self.seconds:.3g}"),
+        ]
+
+
+def _quantile(probability: float, freedom: int | None) -> float:
+    if freedom is None:
+        return float(stats.norm.ppf(probability))
+    return float(stats.t.ppf(probability, freedom))

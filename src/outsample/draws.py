@@ -1,0 +1,375 @@
+"""Label draws: X stays, y is drawn.
+
+A scheme says how labels may move or be drawn; `LabelDraws` makes any number of them, one child seed per draw, so
+that draw i is the same whatever the number of draws, the chunk or the worker that asks for it. When a scheme has
+no more distinct arrangements than draws were asked for, all of them are listed instead, each once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.running import child_generator
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The labels that rows could have been given, each equally likely; `rows` None means all rows."""
+
+    labels: Array
+    rows: Rows | None = None
+
+
+class LabelScheme(ABC):
+    """How labels are drawn. y is (n,) or (n, outputs), class labels as codes."""
+
+    @abstractmethod
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        """One random label vector."""
+
+    @abstractmethod
+    def count(self, y: Array) -> float:
+        """Number of distinct, equally likely arrangements (infinite when there are too many to count)."""
+
+    @abstractmethod
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        """All of them."""
+
+    def pools(self, y: Array) -> list[Pool]:
+        """Which labels each row could have been given."""
+        return [Pool(y)]
+
+    def check(self, y: Array, n_classes: int | None) -> None:  # noqa: B027 — most schemes draw any labels
+        """Raise ValueError when these labels cannot be drawn this way."""
+
+
+class FreePermutation(LabelScheme):
+    """y∘π, all permutations equally likely: rows are exchangeable."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return rng.permutation(y)
+
+    def count(self, y: Array) -> float:
+        return _multinomial(_multiplicities(y))
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        values, codes = np.unique(y, axis=0, return_inverse=True)
+        return (values[list(order)] for order in _distinct_orders(codes.reshape(-1)))
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationWithinGroups(LabelScheme):
+    """Labels move only inside their group: several rows of one person, a site, a stratum."""
+
+    groups: Array
+
+    @cached_property
+    def _members(self) -> list[Rows]:
+        return _rows_by_value(self.groups)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn = y.copy()
+        for rows in self._members:
+            drawn[rows] = rng.permutation(y[rows])
+        return drawn
+
+    def count(self, y: Array) -> float:
+        return math.prod(_multinomial(_multiplicities(y[rows])) for rows in self._members)
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        inner = (list(FreePermutation().arrangements(y[rows])) for rows in self._members)
+        for parts in itertools.product(*inner):
+            drawn = y.copy()
+            for rows, part in zip(self._members, parts, strict=True):
+                drawn[rows] = part
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        return [Pool(y[rows], rows) for rows in self._members]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.count(y) <= 1:
+            raise ValueError(
+                "groups: y is constant within every group, so nothing can be permuted within groups; "
+                'use Permutation(groups="whole")'
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationOfGroups(LabelScheme):
+    """Groups exchange their labels as wholes.
+
+    Where y is constant within every group, the group labels are permuted over all groups. Otherwise groups of
+    equal size exchange their label vectors, in row order.
+    """
+
+    groups: Array
+
+    @cached_property
+    def _members(self) -> list[Rows]:
+        return _rows_by_value(self.groups)
+
+    def _constant(self, y: Array) -> bool:
+        return all((y[rows] == y[rows[0]]).all() for rows in self._members)
+
+    def _exchangeable(self) -> list[list[Rows]]:
+        """Groups that may exchange vectors: those of one size."""
+        sizes: dict[int, list[Rows]] = {}
+        for rows in self._members:
+            sizes.setdefault(len(rows), []).append(rows)
+        return [sizes[size] for size in sorted(sizes)]
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn = y.copy()
+        if self._constant(y):
+            order = rng.permutation(len(self._members))
+            for rows, source in zip(self._members, order, strict=True):
+                drawn[rows] = y[self._members[source][0]]
+            return drawn
+        for alike in self._exchangeable():
+            order = rng.permutation(len(alike))
+            for rows, source in zip(alike, order, strict=True):
+                drawn[rows] = y[alike[source]]
+        return drawn
+
+    def count(self, y: Array) -> float:
+        if self._constant(y):
+            return _multinomial(_multiplicities(self._labels_of_groups(y)))
+        return math.prod(_multinomial(_multiplicities(_vectors(y, alike))) for alike in self._exchangeable())
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        if self._constant(y):
+            for labels in FreePermutation().arrangements(self._labels_of_groups(y)):
+                drawn = y.copy()
+                for rows, label in zip(self._members, labels, strict=True):
+                    drawn[rows] = label
+                yield drawn
+            return
+        sizes = self._exchangeable()
+        inner = (list(FreePermutation().arrangements(_vectors(y, alike))) for alike in sizes)
+        for parts in itertools.product(*inner):
+            drawn = y.copy()
+            for alike, vectors in zip(sizes, parts, strict=True):
+                for rows, vector in zip(alike, vectors, strict=True):
+                    drawn[rows] = vector.reshape(y[rows].shape)
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        if self._constant(y):
+            return [Pool(self._labels_of_groups(y))]
+        return [pool for alike in self._exchangeable() for pool in _pools_by_position(y, alike)]
+
+    def _labels_of_groups(self, y: Array) -> Array:
+        return y[[rows[0] for rows in self._members]]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.count(y) <= 1:
+            raise ValueError("groups: no two groups can exchange their labels, so nothing can be permuted")
+
+
+@dataclass(frozen=True)
+class PermutationOfBlocks(LabelScheme):
+    """Consecutive blocks of `size` rows exchange their labels; a shorter last block stays."""
+
+    size: int
+
+    def _blocks(self, n: int) -> list[Rows]:
+        return [np.arange(start, start + self.size) for start in range(0, n - self.size + 1, self.size)]
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn, blocks = y.copy(), self._blocks(len(y))
+        for rows, source in zip(blocks, rng.permutation(len(blocks)), strict=True):
+            drawn[rows] = y[blocks[source]]
+        return drawn
+
+    def count(self, y: Array) -> float:
+        return _multinomial(_multiplicities(_vectors(y, self._blocks(len(y)))))
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        blocks = self._blocks(len(y))
+        for vectors in FreePermutation().arrangements(_vectors(y, blocks)):
+            drawn = y.copy()
+            for rows, vector in zip(blocks, vectors, strict=True):
+                drawn[rows] = vector.reshape(y[rows].shape)
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        blocks = self._blocks(len(y))
+        rest = np.arange(len(blocks) * self.size, len(y))
+        return _pools_by_position(y, blocks) + [Pool(y[[i]], np.array([i])) for i in rest]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.size < 1 or len(y) < 2 * self.size:
+            raise ValueError(f"block_size must leave at least two blocks of {len(y)} rows, got {self.size}")
+
+
+class CircularShift(LabelScheme):
+    """y moved along a circle by a random number of places: keeps the order of a series."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return np.roll(y, int(rng.integers(len(y))), axis=0)
+
+    def count(self, y: Array) -> float:
+        return len(y)
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        return (np.roll(y, shift, axis=0) for shift in range(len(y)))
+
+
+class WithReplacement(LabelScheme):
+    """Every label drawn independently from all labels of y."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return rng.choice(y, len(y))
+
+    def count(self, y: Array) -> float:
+        return float(len(y)) ** len(y) if len(y) < 100 else math.inf
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        return (y[list(order)] for order in itertools.product(range(len(y)), repeat=len(y)))
+
+
+class RademacherSigns(LabelScheme):
+    """Each of two classes with probability one half; y is ignored."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return (rng.random(len(y)) < 0.5).astype(y.dtype)
+
+    def count(self, y: Array) -> float:
+        return 2.0 ** len(y) if len(y) < 1000 else math.inf
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        return (np.array(signs, dtype=y.dtype) for signs in itertools.product((0, 1), repeat=len(y)))
+
+    def pools(self, y: Array) -> list[Pool]:
+        return [Pool(np.array([0, 1], dtype=y.dtype))]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        _check_binary("Rademacher signs", n_classes)
+
+
+class HalfFlips(LabelScheme):
+    """The two class labels exchanged on a random half of the rows (the smaller half when n is odd)."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn = y.copy()
+        half = rng.permutation(len(y))[: len(y) // 2]
+        drawn[half] = 1 - drawn[half]
+        return drawn
+
+    def count(self, y: Array) -> float:
+        return float(math.comb(len(y), len(y) // 2)) if len(y) < 1000 else math.inf
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        for half in itertools.combinations(range(len(y)), len(y) // 2):
+            drawn = y.copy()
+            drawn[list(half)] = 1 - drawn[list(half)]
+            yield drawn
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        _check_binary("flips of a random half", n_classes)
+
+
+class LabelDraws(Sequence[Array]):
+    """A sequence of label vectors; all distinct arrangements when they are few.
+
+    Attributes
+    ----------
+    exhaustive : whether these are all arrangements, so that averages over them are exact.
+    """
+
+    def __init__(self, scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> None:
+        self.scheme, self._y, self._seed = scheme, y, seed
+        count = scheme.count(y)
+        self.exhaustive = count <= n_draws
+        self._length = int(count) if self.exhaustive else n_draws
+
+    def __len__(self) -> int:
+        return self._length
+
+    @cached_property
+    def _all(self) -> list[Array]:
+        return list(self.scheme.arrangements(self._y))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Draw `index`, (n[, outputs]), or a stack of them for a slice."""
+        if isinstance(index, slice):
+            return np.stack([self[i] for i in range(*index.indices(len(self)))])
+        if not 0 <= index < len(self):
+            raise IndexError(f"draw {index} of {len(self)}")
+        if self.exhaustive:
+            return self._all[index]
+        return self.scheme.draw(self._y, child_generator(self._seed, index))
+
+    def fresh(self, index: int, how_many: int) -> Array:
+        """Further label vectors of the same scheme, for judging fit `index` on labels it never saw."""
+        rng = child_generator(self._seed, index, 1)
+        return np.stack([self.scheme.draw(self._y, rng) for _ in range(how_many)])
+
+
+def _multiplicities(y: Array) -> NDArray[np.intp]:
+    return np.unique(y, axis=0, return_counts=True)[1]
+
+
+def _multinomial(counts: NDArray[np.intp]) -> float:
+    """n! / Π counts!, infinite beyond what a double holds."""
+    log = math.lgamma(counts.sum() + 1) - sum(math.lgamma(c + 1) for c in counts)
+    if log > 50:
+        return math.inf
+    ways, left = 1, int(counts.sum())
+    for count in counts:
+        ways *= math.comb(left, int(count))
+        left -= int(count)
+    return float(ways)
+
+
+def _distinct_orders(codes: Array) -> Iterator[tuple[int, ...]]:
+    """Each distinct order of a multiset of codes, once."""
+    left = np.bincount(codes).tolist()
+
+    def extend(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(prefix) == len(codes):
+            yield prefix
+            return
+        for code, available in enumerate(left):
+            if available:
+                left[code] -= 1
+                yield from extend((*prefix, code))
+                left[code] += 1
+
+    return extend(())
+
+
+def _rows_by_value(groups: Array) -> list[Rows]:
+    codes = np.unique(groups, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
+
+
+def _vectors(y: Array, members: list[Rows]) -> Array:
+    """The label vectors of equally long parts, (parts, length · outputs)."""
+    return np.stack([y[rows].reshape(-1) for rows in members])
+
+
+def _pools_by_position(y: Array, members: list[Rows]) -> list[Pool]:
+    """Rows at the same place of exchangeable parts share a pool."""
+    places = np.stack(members, axis=1)
+    return [Pool(y[rows], rows) for rows in places]
+
+
+def _check_binary(what: str, n_classes: int | None) -> None:
+    if n_classes != 2:
+        kind = "regression labels" if n_classes is None else f"{n_classes} classes"
+        raise ValueError(f'{what} need two classes, y has {kind}; use criterion="permutation"')

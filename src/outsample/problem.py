@@ -1,0 +1,208 @@
+"""The problem a criterion judges: data, a path of models, a loss; and what is computed once for all criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.choosing_losses import choose_loss
+from outsample.curve import RiskCurve
+from outsample.learners import takes_weight
+from outsample.losses import Floats, Loss
+from outsample.paths import Design, Path, find_path
+from outsample.progress import Progress, silent
+from outsample.running import child_integer, one_blas_thread, seed_sequence
+from outsample.tables import n_rows
+from outsample.target import Target, as_target
+
+Array = NDArray[Any]
+
+MEMORY_BUDGET = 512 * 2**20
+
+LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, path and loss, ready for any criterion.
+
+    Attributes
+    ----------
+    memory : bytes that predictions of one batch of draws may take.
+    seed : root of all randomness; what is drawn from it has fixed addresses, so that every criterion, path and
+        worker sees the same draws.
+    """
+
+    path: Path
+    X: Any
+    target: Target
+    loss: Loss
+    response: str
+    weight: Floats | None
+    groups: Array | None
+    seed: np.random.SeedSequence
+    n_jobs: int | None = None
+    memory: int = MEMORY_BUDGET
+    progress: Progress = silent
+
+    @property
+    def y(self) -> Array:
+        """Labels as codes or real values, (n,) or (n, outputs)."""
+        return self.target.values
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.target.values)
+
+    @property
+    def effective_n(self) -> float:
+        """Number of equally weighted rows that carry the same information."""
+        return float(self.n_samples) if self.weight is None else self.weight.sum() ** 2 / (self.weight**2).sum()
+
+    @property
+    def fitted_width(self) -> int:
+        """Numbers that one prediction of one row consists of: classes, outputs or just one."""
+        if self.response == "predict":
+            return self.target.n_outputs
+        return self.target.n_classes or 1
+
+    @property
+    def real_seed(self) -> int:
+        """The learner's seed for the fit to the real labels."""
+        return child_integer(self.seed, REAL_FIT)
+
+    @cached_property
+    def design(self) -> Design:
+        """The path bound to all of X."""
+        with one_blas_thread():
+            return self.path.bind(self.X, self.target.classes, self.weight)
+
+    @cached_property
+    def fitted(self) -> Array:
+        """In-sample predictions on the real labels, (models, n[, classes or outputs])."""
+        with one_blas_thread():
+            return np.asarray(self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
+
+    @cached_property
+    def in_sample(self) -> Floats:
+        """Risk of every model on the data it was fitted to, (models,)."""
+        if self.loss.statistic == "confusion":
+            return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
+        return np.asarray(self.loss.risk(self.y, self.fitted, self.weight))
+
+    @cached_property
+    def _confusion(self) -> Floats:
+        with one_blas_thread():
+            return self.design.confusions(self.y[None], [self.real_seed])
+
+    def standard_error(self, out_sample: Floats) -> Floats | None:
+        """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
+
+        Binomial for zero-one loss. Otherwise the in-sample losses, enlarged so that their mean is out_sample:
+        not a number where the fit has no loss at all.
+        """
+        if self.loss.unit_interval:
+            share = np.clip(out_sample, 0.0, 1.0)
+            return np.asarray(np.sqrt(share * (1 - share) / self.effective_n))
+        try:
+            losses = self.loss.pointwise(self.y, self.fitted)
+        except TypeError:
+            return None
+        deviation = np.sqrt(np.average((losses - self.in_sample[:, None]) ** 2, axis=-1, weights=self.weight))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
+        return np.asarray(np.where(self.in_sample > 0, enlarged, np.nan) / np.sqrt(self.effective_n))
+
+    def on(self, path: Path) -> Problem:
+        """The same problem over another path."""
+        return replace(self, path=path)
+
+    def curve(self, *, out_sample: Floats, criterion: str, estimand: str, n_fits: int, **more: Any) -> RiskCurve:
+        """A risk curve over this problem's path."""
+        return RiskCurve(
+            complexity=self.path.complexity,
+            params=self.path.params,
+            in_sample=self.in_sample,
+            optimism=out_sample - self.in_sample,
+            out_sample=out_sample,
+            loss=self.loss,
+            criterion=criterion,
+            estimand=estimand,
+            n_fits=n_fits,
+            n_samples=self.n_samples,
+            path=self.path.name,
+            ordered=self.path.ordered,
+            **more,
+        )
+
+
+def pose(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    parameter: str | None = None,
+    values: Sequence[Any] | None = None,
+    loss: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    fast: bool = True,
+    progress: Progress = silent,
+) -> Problem:
+    """Check everything a user hands over, and state the problem.
+
+    Raises
+    ------
+    ValueError, TypeError
+        One sentence naming the parameter and the value, before any fit.
+    """
+    n = n_rows(X)
+    target = as_target(y, estimator, n)
+    chosen, response = choose_loss(loss, target, estimator)
+    weight = _checked_weight(sample_weight, n, estimator)
+    path = find_path(estimator, parameter, values, response=response, weighted=weight is not None, fast=fast)
+    return Problem(
+        path=path,
+        X=X,
+        target=target,
+        loss=chosen,
+        response=response,
+        weight=weight,
+        groups=_checked_groups(groups, n),
+        seed=seed_sequence(random_state),
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _checked_weight(sample_weight: Any, n: int, estimator: Any) -> Floats | None:
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have one entry per row, shape ({n},), got {weight.shape}")
+    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+        raise ValueError("sample_weight must be finite, non-negative and not all zero")
+    if not takes_weight(estimator):
+        raise ValueError(
+            f"sample_weight: {type(estimator).__name__} takes no weights in fit; "
+            "leave them out or use a learner that takes them"
+        )
+    return weight
+
+
+def _checked_groups(groups: Any, n: int) -> Array | None:
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must have one entry per row, shape ({n},), got {labels.shape}")
+    return labels

@@ -1,0 +1,63 @@
+"""Progress of long work: fits done of fits planned."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Protocol
+
+SECONDS_BEFORE_SHOWN = 1.0
+
+
+class Progress(Protocol):
+    """Anything that wants to know how far the work is."""
+
+    def __call__(self, done: int, planned: int) -> None:
+        """`done` of `planned` learner fits are finished."""
+
+
+class TerminalProgress:
+    """A bar that appears when the work is long and the output is a terminal, and is silent otherwise."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._started = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: int, planned: int) -> None:
+        if self._bar is None and self._wanted(done, planned):
+            self._open(planned)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=planned)
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _wanted(self, done: int, planned: int) -> bool:
+        waited = time.perf_counter() - self._started
+        return done < planned and waited > SECONDS_BEFORE_SHOWN and sys.stderr.isatty()
+
+    def _open(self, planned: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("fits"),
+            TimeRemainingColumn(),
+        )
+        self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(self._label, total=planned)
+        self._bar.start()
+
+
+def silent(done: int, planned: int) -> None:
+    """Progress that nobody watches."""
