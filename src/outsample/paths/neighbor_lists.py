@@ -1,0 +1,108 @@
+"""Nearest neighbours of every row, found once by scikit-learn's own search."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from outsample._kernels import neighbors as kernels
+from outsample.tables import n_rows, rows
+
+from .base import Array, Floats
+
+Integers = NDArray[np.int64]
+Lists = tuple[Integers, Floats]
+
+
+class NeighborSearch:
+    """The neighbours of any row among the rows of X, nearest first, equal distances by row number.
+
+    Parameters
+    ----------
+    estimator : KNeighborsClassifier or KNeighborsRegressor.
+    X : the table searched.
+    k : the largest number of neighbours a model asks for.
+    """
+
+    def __init__(self, estimator: Any, X: Any, k: int) -> None:
+        self._X, self.k = X, k
+        self.n_samples = n_rows(X)
+        self._weights = estimator.weights
+        # The search does not look at labels, but `fit` asks for some.
+        self._searcher = clone(estimator).set_params(n_neighbors=k).fit(X, np.zeros(self.n_samples, int))
+        self._lists: Lists | None = None
+
+    def among_itself(self, depth: int | None = None) -> Lists:
+        """(neighbours, distances) of the rows of X, each counted among its own neighbours.
+
+        Searched at first use, one neighbour deeper than asked, so that leaving each row out comes free.
+        """
+        depth = self.k + 1 if depth is None else depth
+        depth = max(self.k, min(depth, self.n_samples))
+        if self._lists is None or self._lists[0].shape[1] < depth:
+            self._lists = self._search(self._X, depth)
+        return self._lists
+
+    def of(self, X_new: Any) -> Lists:
+        """(neighbours, distances) of new rows, (n_new, k)."""
+        return self._search(X_new, self.k)
+
+    def _search(self, X: Any, depth: int) -> Lists:
+        distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
+        distances = np.ascontiguousarray(distances, dtype=np.float64)
+        neighbours = np.array(neighbours, dtype=np.int64, order="C")
+        kernels.order_ties(distances, neighbours)
+        return neighbours, distances
+
+    def outside_folds(self, folds: Integers) -> Lists:
+        """The k nearest neighbours of each row that are not in its own fold, (n, k) each.
+
+        The lists of all rows are searched deep enough for most folds; rows whose own fold uses their list up
+        are searched deeper, alone.
+        """
+        largest = np.unique(folds, return_counts=True)[1].max()
+        if self.k > self.n_samples - largest:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {self.k}, "
+                f"n_samples_fit = {self.n_samples - largest} outside the largest fold"
+            )
+        neighbours, distances = self.among_itself(_depth_for(self.k, int(largest), self.n_samples))
+        kept = np.empty((self.n_samples, self.k), np.int64), np.empty((self.n_samples, self.k))
+        found = kernels.drop_same_fold(neighbours, distances, folds, folds, *kept)
+        short = np.flatnonzero(found < self.k)
+        depth = neighbours.shape[1]
+        while len(short):
+            depth = min(2 * depth, self.n_samples)
+            deeper = self._search(rows(self._X, short), depth)
+            more = np.empty((len(short), self.k), np.int64), np.empty((len(short), self.k))
+            found = kernels.drop_same_fold(*deeper, folds, folds[short], *more)
+            kept[0][short], kept[1][short] = more
+            short = short[found < self.k]
+        return kept
+
+    def shares(self, distances: Floats) -> Floats:
+        """Voting share of each neighbour, as scikit-learn has it: 1, or 1/distance, or only rows at zero."""
+        if self._weights != "distance":
+            return np.ones_like(distances)
+        with np.errstate(divide="ignore"):
+            shares = 1.0 / distances
+        infinite = np.isinf(shares)
+        at_zero = infinite.any(axis=1)
+        shares[at_zero] = infinite[at_zero]
+        return shares
+
+
+def _depth_for(k: int, fold: int, n: int) -> int:
+    """How deep to search so that k neighbours outside a fold of this size are nearly always found."""
+    others = (fold - 1) / n
+    return math.ceil((k + 3.0 * math.sqrt(k * others)) / (1.0 - others)) + 1
+
+
+def own_positions(neighbours: Array) -> NDArray[np.intp]:
+    """Where each row stands in its own list, (n,); the list's length when duplicates crowd it out."""
+    is_own = neighbours == np.arange(len(neighbours))[:, None]
+    return np.where(is_own.any(axis=1), is_own.argmax(axis=1), neighbours.shape[1])
