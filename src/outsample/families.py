@@ -1,0 +1,170 @@
+"""From a parameter grid to paths: one parameter runs along a path, the others are crossed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from outsample.curve import RiskCurve
+from outsample.paths import Path, RefitPath, find_path
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """One path of a family.
+
+    Attributes
+    ----------
+    path : serves the candidates.
+    settings : full setting of each model of the path, simplest first.
+    positions : (models,) where each stands in the order of scikit-learn's ParameterGrid.
+    """
+
+    path: Path
+    settings: tuple[dict[str, Any], ...]
+    positions: Positions
+
+
+def candidates_of(param_grid: Any) -> list[dict[str, Any]]:
+    """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
+    return list(ParameterGrid(param_grid))
+
+
+def branches(
+    estimator: Any,
+    candidates: Sequence[dict[str, Any]],
+    *,
+    response: str = "predict",
+    weighted: bool = False,
+    fast: bool = True,
+) -> list[Branch]:
+    """The paths that together cover some settings: one per setting of the parameters that are not the path's."""
+    found: list[Branch] = []
+    for positions in _same_parameters(candidates):
+        found += _branches_of_one(estimator, candidates, positions, response, weighted, fast)
+    return found
+
+
+def _same_parameters(candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
+    """Positions of settings that name the same parameters, together."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for position, candidate in enumerate(candidates):
+        groups.setdefault(tuple(sorted(candidate)), []).append(position)
+    return list(groups.values())
+
+
+def _branches_of_one(
+    estimator: Any,
+    candidates: Sequence[dict[str, Any]],
+    positions: list[int],
+    response: str,
+    weighted: bool,
+    fast: bool,
+) -> list[Branch]:
+    members = [candidates[i] for i in positions]
+    parameter = _path_parameter(estimator, members, response, weighted) if fast else None
+    if parameter is None:
+        return [_refitted(estimator, members, np.array(positions))]
+    groups: dict[str, list[int]] = {}
+    for position in positions:
+        others = {name: value for name, value in candidates[position].items() if name != parameter}
+        groups.setdefault(repr(sorted((k, _identity(v)) for k, v in others.items())), []).append(position)
+    return [
+        _along(estimator, parameter, [candidates[i] for i in group], np.array(group), response, weighted)
+        for group in groups.values()
+    ]
+
+
+def _identity(value: Any) -> Any:
+    """Something by which equal values of a grid can be told from others."""
+    return repr(value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
+
+
+def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], response: str, weighted: bool) -> str | None:
+    """The parameter with the longest fast path, if any has one."""
+    values = {name: list({_identity(c[name]): c[name] for c in candidates}.values()) for name in candidates[0]}
+    for name in sorted(values, key=lambda name: -len(values[name])):
+        path = find_path(estimator, name, values[name], response=response, weighted=weighted)
+        if not isinstance(path, RefitPath):
+            return name
+    return None
+
+
+def _along(
+    estimator: Any,
+    parameter: str,
+    candidates: list[dict[str, Any]],
+    positions: Positions,
+    response: str,
+    weighted: bool,
+) -> Branch:
+    others = {name: value for name, value in candidates[0].items() if name != parameter}
+    prototype = clone(estimator).set_params(**{k: _copied(v) for k, v in others.items()})
+    values = [candidate[parameter] for candidate in candidates]
+    path = find_path(prototype, parameter, values, response=response, weighted=weighted)
+    order = _order_of(path, parameter, values)
+    return Branch(path, tuple(candidates[i] for i in order), positions[order])
+
+
+def _copied(value: Any) -> Any:
+    """A nested estimator of a grid, cloned so that setting its parameters leaves the user's object alone."""
+    return clone(value, safe=False)
+
+
+def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
+    """For each model of the path the position of its value in the user's list."""
+    left = list(range(len(values)))
+    order = []
+    for params in path.params:
+        i = next(j for j in left if values[j] is params[parameter] or values[j] == params[parameter])
+        left.remove(i)
+        order.append(i)
+    return np.array(order, dtype=np.intp)
+
+
+def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: Positions) -> Branch:
+    names = list(candidates[0])
+    if len(names) == 1:
+        values = [candidate[names[0]] for candidate in candidates]
+        path = RefitPath(estimator, names[0], values)
+        order = _order_of(path, names[0], values)
+    else:
+        path, order = RefitPath.over(estimator, candidates), np.arange(len(candidates))
+    return Branch(path, tuple(candidates[i] for i in order), positions[order])
+
+
+def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
+    """One curve over several paths.
+
+    Models of one path keep their natural order. Across paths there is none, so models are ordered by the optimism
+    the criterion measured, and the curve says so.
+    """
+    params = tuple(setting for part in settings for setting in part)
+    if len(curves) == 1:
+        return replace(curves[0], params=params)
+    return replace(
+        curves[0],
+        params=params,
+        n_fits=sum(curve.n_fits for curve in curves),
+        seconds=sum(curve.seconds for curve in curves),
+        path=", ".join(dict.fromkeys(curve.path for curve in curves)),
+        ordered=False,
+        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
+        **{name: _joined_field(curves, name) for name in _PER_MODEL},
+    )
+
+
+_PER_MODEL = ("complexity", "in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "draws")
+
+
+def _joined_field(curves: Sequence[RiskCurve], name: str) -> Any:
+    parts = [getattr(curve, name) for curve in curves]
+    return None if any(part is None for part in parts) else np.concatenate(parts, axis=-1)
