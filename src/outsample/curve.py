@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,11 @@ class RiskCurve:
     n_samples : rows of the data.
     draws : (draws, models) optimism of each draw or None.
     freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
+    fold_risks : (folds, models) risk on each fold of rows that was held out, None where rows are not split.
+    out_of_fold : (models, n[, classes or outputs]) the prediction each row got from models that never saw it, kept
+        on request; class codes are positions in the sorted classes. −1 (codes) or nan where a row was never tested.
+    held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
+        where it does not apply.
     notes : sentences a reader of the numbers should know.
     """
 
@@ -58,6 +63,9 @@ class RiskCurve:
     ordered: bool = True
     draws: Floats | None = None
     freedom: int | None = None
+    fold_risks: Floats | None = None
+    out_of_fold: NDArray[Any] | None = None
+    held_out: float | None = None
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -82,6 +90,7 @@ class RiskCurve:
             path=self.path,
             draws=drawn,
             freedom=self.freedom,
+            held_out=self.held_out,
             notes=self.notes,
         )
 
@@ -106,6 +115,8 @@ class ErrorEstimate:
     seconds : wall time.
     loss, criterion, estimand : what the numbers mean.
     draws : the optimism of each draw, None where nothing is drawn.
+    held_out : number of independent losses in [0, 1] behind out_sample, None where Hoeffding's inequality does not
+        apply.
     """
 
     in_sample: float
@@ -122,21 +133,41 @@ class ErrorEstimate:
     path: str = ""
     draws: Floats | None = field(default=None, repr=False)
     freedom: int | None = None
+    held_out: float | None = None
     notes: tuple[str, ...] = ()
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """(low, high) around out_sample, from the standard error and the Monte-Carlo error together.
+    def interval(self, level: float = 0.95, method: Literal["normal", "hoeffding"] = "normal") -> tuple[float, float]:
+        """(low, high) around out_sample.
 
-        Covers the estimand over data sets as far as the standard error does; where the criterion has no standard
-        error the interval covers Monte-Carlo chance only.
+        Parameters
+        ----------
+        level : wanted coverage.
+        method : "normal" takes the standard error and the Monte-Carlo error together, with Student's t where the
+            standard error has few degrees of freedom. It covers the estimand over data sets as far as the standard
+            error does; where the criterion has no standard error it covers Monte-Carlo chance only.
+            "hoeffding" is out_sample ± √(ln(2/δ)/(2m)), δ = 1 − level, for m held-out losses in [0, 1]: its coverage
+            is at least `level` for any m and any distribution, given the fitted model.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level}")
+        if method not in ("normal", "hoeffding"):
+            raise ValueError(f'method must be "normal" or "hoeffding", got {method!r}')
+        half = self._hoeffding(1 - level) if method == "hoeffding" else self._normal(level)
+        return self.out_sample - half, self.out_sample + half
+
+    def _hoeffding(self, delta: float) -> float:
+        if self.held_out is None:
+            raise ValueError(
+                'method "hoeffding" needs independent held-out losses in [0, 1]; use criterion "holdout" with '
+                'zero-one loss, or method "normal"'
+            )
+        return math.sqrt(math.log(2 / delta) / (2 * self.held_out))
+
+    def _normal(self, level: float) -> float:
         errors = [e for e in (self.standard_error, self.monte_carlo_error) if e is not None]
         if not errors:
             raise ValueError(f"criterion {self.criterion!r} gives no error bar, so there is no interval")
-        half = _quantile(0.5 + level / 2, self.freedom) * math.hypot(*errors)
-        return self.out_sample - half, self.out_sample + half
+        return _quantile(0.5 + level / 2, self.freedom) * math.hypot(*errors)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""

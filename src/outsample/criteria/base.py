@@ -22,7 +22,11 @@ class Criterion(ABC):
     def curve(self, problem: Problem) -> RiskCurve:
         """The risk curve of the problem's path."""
         start = time.perf_counter()
+        self.check(problem)
         return replace(self._curve(problem), seconds=time.perf_counter() - start)
+
+    def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
+        """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
 
     @abstractmethod
     def _curve(self, problem: Problem) -> RiskCurve: ...
