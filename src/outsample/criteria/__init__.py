@@ -7,12 +7,17 @@ from typing import Any
 
 from .base import Criterion
 from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
+from .one_row_out import LeaveOneOut
+from .rows import CrossValidation, HoldOut
 
 CRITERIA: dict[str, Any] = {
     "permutation": Permutation,
     "label-bootstrap": LabelBootstrap,
     "rademacher": Rademacher,
     "resubstitution": Resubstitution,
+    "holdout": HoldOut,
+    "kfold": CrossValidation,
+    "loo": LeaveOneOut,
 }
 
 
@@ -33,7 +38,10 @@ def as_criterion(criterion: Any) -> Criterion:
 __all__ = [
     "CRITERIA",
     "Criterion",
+    "CrossValidation",
+    "HoldOut",
     "LabelBootstrap",
+    "LeaveOneOut",
     "Permutation",
     "Rademacher",
     "Resubstitution",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Array, Design, Floats, Path, Smoother
-from .heads import fit_head
+from .heads import fit_head, treats_rows_alone
 
 
 class HeadedPath(Path):
@@ -46,6 +46,12 @@ class _HeadedDesign(Design):
     @property
     def smoother(self) -> Smoother | None:
         return self._inner.smoother
+
+    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        """A head that learns from X would learn something else from fewer rows: then there is no shortcut."""
+        if self._head is not None and not treats_rows_alone(self._head):
+            return None
+        return self._inner.left_out_predictions(y, folds, response)
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
         return self._inner.confusions(Y, seeds)

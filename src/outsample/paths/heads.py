@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import TargetEncoder
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures, TargetEncoder
 
 _UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",
@@ -38,6 +39,20 @@ def ignores_y(step: Any) -> bool:
     if isinstance(step, TargetEncoder):
         return False
     return type(step) is VarianceThreshold or type(step).__module__.startswith(_UNSUPERVISED_MODULES)
+
+
+def treats_rows_alone(step: Any) -> bool:
+    """Whether a transformer learns nothing from X and turns each row into the same numbers whatever the others are.
+
+    A function is trusted only where it is a numpy function of single numbers, such as `numpy.log1p`.
+    """
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough")
+    if type(step) is Pipeline:
+        return all(treats_rows_alone(inner) for _, inner in step.steps)
+    if type(step) is FunctionTransformer:
+        return step.func is None or isinstance(step.func, np.ufunc)
+    return type(step) in (PolynomialFeatures, Normalizer, Binarizer)
 
 
 def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:

@@ -1,0 +1,87 @@
+"""What criteria over held-out rows share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.criteria.row_engine import Tested, judged_on_folds
+from outsample.curve import RiskCurve
+from outsample.losses import Floats, weighted_mean
+from outsample.problem import Problem
+from outsample.splits import Splits
+
+
+@dataclass(frozen=True)
+class RowCriterion(Criterion):
+    """What all criteria over held-out rows share.
+
+    Parameters
+    ----------
+    keep_predictions : whether the curve keeps `out_of_fold`, the prediction of every model for every tested row.
+    """
+
+    keep_predictions: bool = field(default=False, kw_only=True)
+
+    @abstractmethod
+    def splits(self, problem: Problem) -> Splits:
+        """The rows fitted and the rows held out; the same whenever and wherever it is asked."""
+
+    def check(self, problem: Problem) -> None:
+        n = problem.n_samples
+        splits = self.splits(problem)
+        if self.keep_predictions and (often := splits.times_tested(n).max()) > 1:
+            raise ValueError(
+                f"keep_predictions=True needs splits that test every row at most once, some row is tested {often} times"
+            )
+        if problem.weight is None:
+            return
+        for k, fold in enumerate(splits.folds):
+            for name, part in (("training", fold.train), ("test", fold.test)):
+                if not problem.weight[part].any():
+                    raise ValueError(f"sample_weight is zero on all {name} rows of fold {k + 1}")
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        splits = self.splits(problem)
+        partition = splits.partition(problem.n_samples)
+        found = judged_on_folds(problem, splits, partition=partition, keep=self._keeps(problem))
+        return self._record(problem, splits, found)
+
+    def _keeps(self, problem: Problem) -> bool:
+        return self.keep_predictions
+
+    @abstractmethod
+    def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve: ...
+
+    def _row_curve(
+        self, problem: Problem, splits: Splits, found: Tested, out_sample: Floats, meaning: str, **more: Any
+    ) -> RiskCurve:
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, {meaning}",
+            n_fits=found.n_fits,
+            out_of_fold=found.out_of_fold if self.keep_predictions else None,
+            fold_risks=found.risks,
+            notes=splits.notes,
+            **more,
+        )
+
+
+def effective_number(n: int, weight: Floats | None) -> float:
+    """Number of equally weighted rows that carry the same information."""
+    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
+    """Standard error of the (weighted) mean of independent losses, (models,); not a number for a single one."""
+    m = effective_number(losses.shape[-1], weight)
+    if m <= 1:
+        return np.full(len(losses), np.nan)
+    share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
+    spread = losses - weighted_mean(losses, weight)[:, None]
+    return np.asarray(np.sqrt((np.square(share * spread)).sum(axis=-1) * m / (m - 1)))
