@@ -21,6 +21,7 @@ def awkward_table(n=60, seed=1):
     X[n // 2 :] = X[: n - n // 2]
     X_new = rng.normal(size=(23, 5))
     X_new[:, 1] = rng.integers(0, 4, 23)
+    X_new[:, 4] = X_new[:, 0]
     return X, X_new
 
 

@@ -18,6 +18,7 @@ from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
 from .order import complexity_of, simplest_first
+from .refit import RefitPath
 
 
 class DrawByDraw(Design):
@@ -55,9 +56,7 @@ class DrawByDraw(Design):
         return np.stack([in_class_order(raw, seen, response, n_classes) for raw in answers])
 
     @abstractmethod
-    def _answers(
-        self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None
-    ) -> Iterable[Array]:
+    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterable[Array]:
         """One answer per model after fitting y.
 
         For a classifier y are codes of `classes`, every one of which occurs, at least two; labels are
@@ -65,7 +64,23 @@ class DrawByDraw(Design):
         """
 
 
-class OneFitPath(Path):
+class GridPath(Path):
+    """A path over the values of one parameter, sorted from simple to rich."""
+
+    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+        complexity, self.ordered = complexity_of(parameter, values)
+        order = simplest_first(complexity)
+        self.estimator, self.parameter = estimator, parameter
+        self.values = tuple(values[i] for i in order)
+        self.params = tuple({parameter: value} for value in self.values)
+        self.complexity = complexity[order]
+
+    def refitting(self, X: Any, classes: Array | None, weight: Floats | None) -> Design:
+        """The same models refitted one by one, for an X this family has no fast way for."""
+        return RefitPath(self.estimator, self.parameter, self.values).bind(X, classes, weight)
+
+
+class OneFitPath(GridPath):
     """A family whose richest model, once fitted, holds all the others.
 
     The models must be nested: a fit with the same labels and the same random state, stopped at a smaller
@@ -76,12 +91,12 @@ class OneFitPath(Path):
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
         if not all(isinstance(v, int | np.integer) and v >= 1 for v in values):
             raise ValueError(f"{parameter} must be whole numbers of at least 1, got {list(values)}")
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
-        self.sizes = tuple(int(values[i]) for i in order)
+        super().__init__(estimator, parameter, values)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of stages or members, ascending."""
+        return tuple(int(v) for v in self.values)
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return OneFitDesign(self, X, classes, weight)
@@ -103,9 +118,7 @@ class OneFitDesign(DrawByDraw):
         self._path = path
         self._codes_suffice = codes_suffice(path.estimator)
 
-    def _answers(
-        self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None
-    ) -> Iterable[Array]:
+    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterable[Array]:
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
         model = fit_or_say(seeded(self._path.richest(), seed), self._X, labels, self.weight)
