@@ -15,6 +15,9 @@ from outsample.paths import Smoother
 
 Array = NDArray[Any]
 
+# How far from one a leverage may be and still be one: what is left of a row is rounding.
+_ROUNDING = 1e-9
+
 
 def permutation_optimism(smoother: Smoother, y: Array, weight: Floats | None = None) -> Floats:
     """Expected optimism over all permutations of y, squared error, (models,).
@@ -31,3 +34,34 @@ def label_bootstrap_optimism(smoother: Smoother, y: Array, weight: Floats | None
     """Expected optimism over labels drawn with replacement, squared error, (models,): 2 s²_y tr(S)/n (§2.3)."""
     variance = float(np.mean(np.var(y, axis=0)))
     return 2 * variance * weighted_mean(smoother.leverages, weight)
+
+
+def degrees_of_freedom(smoother: Smoother, n: float, weight: Floats | None = None) -> Floats:
+    """tr S, (models,); with weights n times the weighted mean leverage, the share of the risk that is fitted away."""
+    return np.asarray(n * weighted_mean(smoother.leverages, weight))
+
+
+def noise_variance(in_sample: Floats, dof: Floats, n: float) -> Floats:
+    """RSS/(n − tr S), (models,): unbiased for least squares without bias; not a number where nothing is left over."""
+    left = n - dof
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(left > _ROUNDING * n, in_sample * n / left, np.nan)
+
+
+def leave_one_out_losses(smoother: Smoother, y: Array, fitted: Array) -> Floats:
+    """Squared error of each row when it is left out, (models, n): ((y_i − ŷ_i)/(1 − S_ii))², averaged over outputs.
+
+    Exact for least squares with a fixed quadratic penalty in sum form (Allen 1974). Infinite where a row is
+    fitted by itself alone, S_ii = 1: without it nothing is known of it.
+
+    Parameters
+    ----------
+    y : (n,) or (n, outputs).
+    fitted : (models, n[, outputs]) in-sample predictions.
+    """
+    residuals = np.square(y - fitted)
+    if residuals.ndim == 3:
+        residuals = residuals.mean(axis=-1)
+    slack = 1.0 - smoother.leverages
+    alone = slack <= _ROUNDING
+    return np.where(alone, np.inf, residuals / np.square(np.where(alone, 1.0, slack)))

@@ -6,6 +6,7 @@ import difflib
 from typing import Any
 
 from .base import Criterion
+from .formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
 from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from .one_row_out import LeaveOneOut
 from .rows import CrossValidation, HoldOut
@@ -18,6 +19,12 @@ CRITERIA: dict[str, Any] = {
     "holdout": HoldOut,
     "kfold": CrossValidation,
     "loo": LeaveOneOut,
+    "fpe": FPE,
+    "aic": AIC,
+    "bic": BIC,
+    "cp": MallowsCp,
+    "gcv": GCV,
+    "vc": VCPenalty,
 }
 
 
@@ -36,14 +43,20 @@ def as_criterion(criterion: Any) -> Criterion:
 
 
 __all__ = [
+    "AIC",
+    "BIC",
     "CRITERIA",
+    "FPE",
+    "GCV",
     "Criterion",
     "CrossValidation",
     "HoldOut",
     "LabelBootstrap",
     "LeaveOneOut",
+    "MallowsCp",
     "Permutation",
     "Rademacher",
     "Resubstitution",
+    "VCPenalty",
     "as_criterion",
 ]
