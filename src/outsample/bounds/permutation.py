@@ -1,0 +1,100 @@
+"""Bounds from permuted labels (Magdon-Ismail & Mertsalov, §3). Two classes, 0–1 units.
+
+P_in = E_π max_h (1/n) Σ y^π_i h(x_i) on ±1 labels is the permutation complexity; P_out its mean over data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .record import Bound, check_complexity, check_delta, check_rate, check_size, deviation, from_squared_units, limit
+
+SETTING = "independent samples, two classes, and a complexity maximised over the whole hypothesis set"
+
+
+def permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+    """e_out of every hypothesis, the risk minimiser among them, from its in-sample error and P_in.
+
+    e_in + P_in + ¼ [4√((8/n) ln(2/δ)) + √((8/n) ln(6/δ)) + 2√((16/n) ln(12/δ))].
+
+    The first deviation is of P_in from P_out (Corollary 2 at δ/2, which enters Theorem 5 four times); the other
+    two are those of Theorem 5 at δ/2. Printed (Corollary 4): ¼ · 4√((8/n) ln(12/δ)).
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    complexity : P_in, the value of `permutation_complexity`, or one per model.
+    """
+    n, delta = check_size(n), check_delta(delta)
+    complexity = check_complexity(complexity)
+    uniform = _uniform_deviation(n, delta / 2)
+    corrected = from_squared_units(4 * deviation(n, delta / 2, 8) + uniform)
+    printed = from_squared_units(4 * deviation(n, delta / 12, 8))
+    return limit(
+        check_rate(in_sample),
+        complexity + corrected,
+        printed_gap=complexity + printed,
+        n=n,
+        delta=delta,
+        theorem="Magdon-Ismail & Mertsalov, Corollary 4, constants corrected",
+        assumptions=SETTING,
+    )
+
+
+def expected_permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+    """e_out of every hypothesis from P_out, where that mean over data sets is known (Theorem 5).
+
+    e_in + P_out + ¼ [√((8/n) ln(3/δ)) + 2√((16/n) ln(6/δ))]. Printed: ¼ · 3√((8/n) ln(6/δ)); its Lemma 5 takes
+    y_i − y''_i in {0, ±1}, but ±1 labels differ by ±2.
+    """
+    n, delta = check_size(n), check_delta(delta)
+    complexity = check_complexity(complexity)
+    return limit(
+        check_rate(in_sample),
+        complexity + from_squared_units(_uniform_deviation(n, delta)),
+        printed_gap=complexity + from_squared_units(3 * deviation(n, delta / 6, 8)),
+        n=n,
+        delta=delta,
+        theorem="Magdon-Ismail & Mertsalov, Theorem 5, constants corrected",
+        assumptions=SETTING,
+    )
+
+
+def permutation_complexity_bound(*, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+    """P_out ≤ P_in + √((8/n) ln(1/δ)): the complexity on these data speaks for all data (Corollary 2)."""
+    n, delta = check_size(n), check_delta(delta)
+    return limit(
+        check_complexity(complexity),
+        deviation(n, delta, 8),
+        n=n,
+        delta=delta,
+        bounds="mean permutation complexity over data sets",
+        theorem="Magdon-Ismail & Mertsalov, Corollary 2",
+        assumptions=SETTING,
+    )
+
+
+def one_permutation_bound(*, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+    """P_in from the value max_h (1/n) Σ y^π_i h(x_i) of a single random permutation (Theorem 6).
+
+    P_in ≤ value + (2 + 1/√(2 ln 4)) √((2/n) ln(4/δ)). Printed with ln(2/δ): the two events of the proof need
+    δ/2 each, and the second already has ln(2/δ).
+    """
+    n, delta = check_size(n), check_delta(delta)
+    constant = 2 + 1 / math.sqrt(2 * math.log(4))
+    return limit(
+        check_complexity(complexity),
+        constant * deviation(n, delta / 4, 2),
+        printed_gap=constant * deviation(n, delta / 2, 2),
+        n=n,
+        delta=delta,
+        bounds="permutation complexity",
+        theorem="Magdon-Ismail & Mertsalov, Theorem 6, constant corrected",
+        assumptions="one permutation drawn at random, two classes, a maximum over the whole hypothesis set",
+    )
+
+
+def _uniform_deviation(n: int, delta: float) -> float:
+    """√((8/n) ln(3/δ)) + 2√((16/n) ln(6/δ)), squared units: the two deviations of Theorem 5."""
+    return deviation(n, delta / 3, 8) + 2 * deviation(n, delta / 6, 16)
