@@ -9,8 +9,9 @@ from .base import Path
 from .headed import HeadedPath
 from .heads import split_head
 from .refit import RefitPath
+from .trees import TreePath
 
-FAMILIES: tuple[type[Path], ...] = ()
+FAMILIES: tuple[type[Path], ...] = (TreePath,)
 
 
 def find_path(
@@ -52,5 +53,6 @@ def _family_path(
         known = family.recognise(estimator, parameter)
         if known is not None:
             own = [estimator.get_params()[known]] if values is None else values
-            return family(estimator, known, own)
+            if family.accepts(estimator, own):
+                return family(estimator, known, own)
     return None
