@@ -76,6 +76,11 @@ class Path(ABC):
         estimator at its present value. Only exact scikit-learn types are served: a subclass may do anything.
         """
 
+    @classmethod
+    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+        """Whether a recognised estimator is served at each of these values; all are, unless a family objects."""
+        return True
+
     @abstractmethod
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
         """`values` in the user's order; the path sorts them from simple to rich (ties keep their order)."""

@@ -6,12 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Path
+from .ensembles import EnsemblePath
 from .headed import HeadedPath
 from .heads import split_head
+from .logistic import LogisticPath
 from .refit import RefitPath
+from .regularised import ElasticNetPath
+from .staged import StagedPath
+from .support_vectors import SupportVectorPath
 from .trees import TreePath
 
-FAMILIES: tuple[type[Path], ...] = (TreePath,)
+FAMILIES: tuple[type[Path], ...] = (
+    TreePath,
+    ElasticNetPath,
+    EnsemblePath,
+    LogisticPath,
+    StagedPath,
+    SupportVectorPath,
+)
 
 
 def find_path(

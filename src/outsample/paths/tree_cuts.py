@@ -1,0 +1,156 @@
+"""One tree, cut back in many ways: the models of a nested family share its nodes.
+
+`kept` (models, nodes) tells which nodes exist in which model. Siblings are kept together and a node only with its
+parent, so every sample falls to its nearest kept ancestor. Parents have smaller numbers than their children.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from outsample.learners import FitError, encode, fit, seeded
+
+from .base import Array, Floats
+
+Kept = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """What every node of a tree says.
+
+    Attributes
+    ----------
+    parent : (nodes,); the root is its own.
+    answer : (nodes,) predicted codes or values, or (nodes, K or outputs)
+    mass : (nodes,) weight of the samples
+    sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
+    center : float
+    """
+
+    parent: NDArray[np.intp]
+    answer: Array
+    mass: Floats
+    sums: Floats
+    center: float = 0.0
+
+
+def depths(parent: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Depth of every node."""
+    depth = np.zeros(len(parent), np.intp)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+def nearest_kept(parent: NDArray[np.intp], kept: Kept) -> NDArray[np.intp]:
+    """The node of each model that answers for each node of the whole tree, (models, nodes)."""
+    nearest = np.zeros(kept.shape, np.intp)
+    for node in range(1, len(parent)):
+        nearest[:, node] = np.where(kept[:, node], node, nearest[:, parent[node]])
+    return nearest
+
+
+def leaves_of(parent: NDArray[np.intp], kept: Kept) -> Kept:
+    """Which nodes are leaves of which model, (models, nodes)."""
+    inner = np.zeros(kept.shape, np.bool_)
+    inner[:, parent[1:]] = kept[:, 1:]
+    return kept & ~inner
+
+
+def confusions_of(nodes: NodeTable, kept: Kept) -> Floats:
+    """Shares of (label, prediction) of each model, (models, K, K), from the nodes alone."""
+    n_nodes, n_classes = nodes.sums.shape
+    cells = np.zeros((n_nodes, n_classes, n_classes))
+    cells[np.arange(n_nodes), :, nodes.answer] = nodes.sums
+    leaves = leaves_of(nodes.parent, kept).astype(np.float64)
+    shares = leaves @ cells.reshape(n_nodes, -1) / nodes.mass[0]
+    return np.asarray(shares.reshape(len(kept), n_classes, n_classes))
+
+
+def moments_of(nodes: NodeTable, kept: Kept, squares: float, center: float) -> Floats:
+    """Means of (y − ĝ)² and (ĝ − center)² of each model, (models, 2).
+
+    `squares` is the weighted sum of (y − nodes.center)².
+    """
+    off = nodes.answer - nodes.center
+    explained = off * (2.0 * nodes.sums[:, 0] - off * nodes.mass)
+    spread = nodes.mass * (nodes.answer - center) ** 2
+    leaves = leaves_of(nodes.parent, kept).astype(np.float64)
+    totals = leaves @ np.stack([explained, spread], axis=1)
+    totals[:, 0] = np.maximum(squares - totals[:, 0], 0.0)
+    return np.asarray(totals / nodes.mass[0])
+
+
+class FittedTree:
+    """One scikit-learn tree, fitted to labels and then cut back.
+
+    Parameters
+    ----------
+    estimator : the prototype with every parameter set
+    X, y : training data, y as codes where `classes` is given
+    classes, weight : as in `Path.bind`
+    seed : stands in for a random state that is not set
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Array, classes: Array | None, weight: Floats | None, seed: int | None
+    ) -> None:
+        self._classes, self._weight, self._y = classes, weight, y
+        self._model = with_integer_seed(estimator, seed)
+        try:
+            fit(self._model, X, y if classes is None else classes[y], weight)
+        except Exception as error:
+            raise FitError(f"{type(estimator).__name__} could not be fitted: {error}") from error
+        self.tree = self._model.tree_
+        self.parent = np.zeros(self.tree.node_count, np.intp)
+        for children in (self.tree.children_left, self.tree.children_right):
+            inner = np.flatnonzero(children >= 0)
+            self.parent[children[inner]] = inner
+
+    def leaf(self, X: Any) -> NDArray[np.intp]:
+        """The node each row of X ends in."""
+        return np.asarray(self._model.apply(X), np.intp)
+
+    def answers(self, response: str) -> Array:
+        """What each node predicts, (nodes[, K or outputs])."""
+        values = self.tree.value
+        if self._classes is None:
+            return np.asarray(values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0])
+        seen = encode(np.asarray(self._model.classes_), self._classes)
+        if response == "predict":
+            return np.asarray(seen[np.argmax(values[:, 0, :], axis=1)])
+        shares = np.zeros((len(values), len(self._classes)))
+        shares[:, seen] = values[:, 0, : len(seen)]
+        return shares
+
+    def nodes(self, X: Any) -> NodeTable:
+        """Table of the nodes, with the sums of the training labels."""
+        leaf, n_nodes = self.leaf(X), len(self.parent)
+        center = 0.0 if self._classes is not None else float(np.mean(self._y))
+        weight = np.ones(len(leaf)) if self._weight is None else self._weight
+        if self._classes is None:
+            sums = np.bincount(leaf, weight * (self._y - center), n_nodes)[:, None]
+        else:
+            cells = leaf * len(self._classes) + self._y
+            sums = np.bincount(cells, weight, n_nodes * len(self._classes)).reshape(n_nodes, -1)
+        mass = np.bincount(leaf, weight, n_nodes)
+        for node in range(n_nodes - 1, 0, -1):
+            sums[self.parent[node]] += sums[node]
+            mass[self.parent[node]] += mass[node]
+        return NodeTable(self.parent, self.answers("predict"), mass, sums, center)
+
+
+def with_integer_seed(estimator: Any, seed: int | None) -> Any:
+    """A clone whose random state is an integer, so that one fit stands for a whole nested family."""
+    model = seeded(estimator, seed)
+    state = model.random_state
+    if not isinstance(state, int | np.integer):
+        # The clone holds a copy of a generator the user passed: drawing from it leaves the original alone.
+        model.set_params(random_state=int(check_random_state(state).randint(np.iinfo(np.int32).max)))
+    return model

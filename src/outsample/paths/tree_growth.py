@@ -1,0 +1,246 @@
+"""Decision trees grown on one presorted X: label vectors in, every tree along its growth out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+
+from .base import Array, Floats
+
+MEMORY_BUDGET = 512 * 2**20
+"""Bytes all threads together may use for their work on label vectors."""
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When growth stops, in scikit-learn's words and numbers for n samples."""
+
+    max_leaves: int
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    min_decrease: float
+
+    @classmethod
+    def of(cls, estimator: Any, n: int, max_leaves: int) -> Stopping:
+        """The limits of an estimator; fractions become counts as scikit-learn makes them."""
+        leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
+        min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)
+        min_split = int(split) if isinstance(split, Integral) else max(2, math.ceil(split * n))
+        depth = np.iinfo(np.int32).max if estimator.max_depth is None else estimator.max_depth
+        return cls(
+            max_leaves=max(1, min(max_leaves, n // max(1, min_leaf))),
+            max_depth=int(depth),
+            min_split=max(min_split, 2 * min_leaf),
+            min_leaf=min_leaf,
+            min_decrease=float(estimator.min_impurity_decrease),
+        )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """One tree as it grew: split j turned node `split[j]` into nodes 2j + 1 and 2j + 2.
+
+    Attributes
+    ----------
+    split : (leaves − 1,)
+    mass : (nodes,) weight of each node
+    sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
+    center : origin of the sums of a regression
+    leaf : (n,) the node each sample ends in, where wanted
+    """
+
+    split: NDArray[np.int64]
+    mass: Floats
+    sums: Floats
+    center: float
+    leaf: NDArray[np.int32]
+
+
+class Grower:
+    """Grows a tree to each of many label vectors on the same X.
+
+    Equal gains are resolved by a fixed rule (see the kernel), never by chance.
+
+    Parameters
+    ----------
+    X : (n, d) float32, finite
+    criterion : "gini", "entropy", "log_loss" or "squared_error"
+    stopping : Stopping
+    n_classes : number of classes, 0 for regression
+    weight : (n,) positive weights or None
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        criterion: str,
+        stopping: Stopping,
+        n_classes: int,
+        weight: Floats | None,
+    ) -> None:
+        # Numba takes a third of a second to import: only a tree that is really grown pays for it.
+        from outsample._kernels import trees as kernel
+
+        self._kernel = kernel
+        self.n_samples = X.shape[0]
+        self._n_classes = n_classes
+        self._weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
+        self._total_weight = float(self.n_samples if weight is None else self._weight.sum())
+        self._entropy = criterion in ("entropy", "log_loss")
+        self._threads = int(cpu_count())
+        self._table = kernel.presort(X, self._threads)
+        self._mass_unit, self._mass = _fixed_point(self._weight)
+        self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
+        self._rules = self._make_rules(stopping)
+
+    def grow(self, Y: Array, with_leaves: bool = False) -> Iterator[Growth]:
+        """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded."""
+        draws = len(Y)
+        threads, n_histograms = self._shape_of_work(draws)
+        if threads == 1:
+            space = self._kernel.workspace(self._table, self._rules, n_histograms)
+            for y in Y:
+                yield self._grow_one(y, space, with_leaves)
+            return
+        spaces = [self._kernel.workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
+        with ThreadPoolExecutor(threads) as pool:
+            for first in range(0, draws, 16 * threads):
+                block = range(first, min(first + 16 * threads, draws))
+                parts = [
+                    pool.submit(self._grow_some, Y, list(block[t::threads]), spaces[t], with_leaves)
+                    for t in range(threads)
+                ]
+                grown = [part.result() for part in parts]
+                for k in range(len(block)):
+                    yield grown[k % threads][k // threads]
+
+    def _grow_some(self, Y: Array, which: list[int], space: Any, with_leaves: bool) -> list[Growth]:
+        return [self._grow_one(Y[d], space, with_leaves) for d in which]
+
+    def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
+        kernel = self._kernel
+        points, center, unit, rules = self._points(y)
+        grown = kernel.Grown(
+            np.empty(max(rules.max_leaves - 1, 1), np.int64),
+            np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64),
+            np.empty(self.n_samples if with_leaves else 0, np.int32),
+        )
+        leaves = int(kernel.grow(self._table, points, rules, space, grown))
+        mass, sums = self._node_sums(grown.total[: 2 * leaves - 1], unit)
+        return Growth(grown.split[: leaves - 1], mass, sums, center, grown.leaf)
+
+    def _make_rules(self, stop: Stopping) -> Any:
+        kernel, weighted = self._kernel, self._weight.size > 0
+        if self._n_classes == 0:
+            kind, channels = kernel.VALUES, 3 + weighted
+        elif self._n_classes <= 2 and not weighted:
+            kind, channels = kernel.PACKED, 1
+        else:
+            kind, channels = kernel.CLASSES, max(self._n_classes, 2) + weighted
+        counts = np.arange(self.n_samples + 1, dtype=np.float64)
+        with_table = self._entropy and not weighted
+        bits = math.log(2.0) if self._entropy else 0.5
+        return kernel.Rules(
+            kind=kind,
+            n_channels=channels,
+            first=1 + weighted,
+            n_classes=max(self._n_classes, 2),
+            entropy=self._entropy,
+            max_leaves=stop.max_leaves,
+            max_depth=stop.max_depth,
+            min_split=stop.min_split,
+            min_leaf=stop.min_leaf,
+            small=kernel.SMALL,
+            square_unit=1.0,
+            least_gain=self._least_decrease * bits / self._mass_unit,
+            least_spread=0.0,
+            x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
+        )
+
+    def _points(self, y: Array) -> tuple[NDArray[np.int64], float, float, Any]:
+        """(what each sample adds to its node, center and unit of the sums, rules)."""
+        kernel, rules = self._kernel, self._rules
+        if rules.kind == kernel.PACKED:
+            return y.astype(np.int64)[:, None] + (1 << kernel.SHIFT), 0.0, 1.0, rules
+        weighted = self._weight.size > 0
+        ones = np.ones(self.n_samples, np.int64)
+        if rules.kind == kernel.CLASSES:
+            columns = [y.astype(np.int64), self._mass if weighted else ones]
+            return np.stack(columns, axis=1), 0.0, self._mass_unit, rules
+        values = np.ascontiguousarray(y, np.float64)
+        center = _round_center(values)
+        amounts = (values - center) * (self._weight if weighted else 1.0)
+        unit, sums = _fixed_point(amounts)
+        coarse_unit, squares = _fixed_point(amounts * (values - center), up=True)
+        masses = [self._mass] if weighted else []
+        points = np.stack([ones, *masses, sums, squares, values.view(np.int64)], axis=1)
+        # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
+        per_gain = self._mass_unit / unit**2
+        noise = 1e-13 * float(np.abs(values - center).max()) ** 2
+        return (
+            points,
+            center,
+            unit,
+            rules._replace(
+                square_unit=coarse_unit * per_gain,
+                least_gain=self._least_decrease * per_gain,
+                least_spread=(_EPS - noise) * self._mass_unit * per_gain,
+            ),
+        )
+
+    def _node_sums(self, total: NDArray[np.int64], unit: float) -> tuple[Floats, Floats]:
+        """(weight, label sums) of every node from its channels."""
+        kernel, rules = self._kernel, self._rules
+        if rules.kind == kernel.PACKED:
+            size, ones = total[:, 0] >> kernel.SHIFT, total[:, 0] & kernel.LOW_HALF
+            return size.astype(np.float64), np.stack([size - ones, ones], axis=1).astype(np.float64)
+        mass = total[:, rules.first - 1]
+        if rules.kind == kernel.VALUES:
+            return mass * self._mass_unit, total[:, rules.first, None] * unit
+        known = total[:, rules.first :]
+        sums = np.concatenate([known, (mass - known.sum(axis=1))[:, None]], axis=1)
+        return mass * self._mass_unit, sums * self._mass_unit
+
+    def _shape_of_work(self, draws: int) -> tuple[int, int]:
+        """(threads, histograms each keeps) within the memory budget."""
+        wanted = self._rules.max_leaves + 1
+        threads = max(1, min(self._threads, draws))
+        fixed = self._kernel.workspace_bytes(self._table, self._rules, 0)
+        each = self._kernel.workspace_bytes(self._table, self._rules, 1) - fixed
+        while threads > 1 and threads * (fixed + 8 * each) > MEMORY_BUDGET:
+            threads -= 1
+        room = (MEMORY_BUDGET // threads - fixed) // max(each, 1)
+        return threads, int(min(wanted, max(room, 2)))
+
+
+def _fixed_point(amounts: Floats, up: bool = False) -> tuple[float, NDArray[np.int64]]:
+    """(unit, integers) with amounts ≈ unit · integers, the unit a power of two and all sums within int64."""
+    if amounts.size == 0:
+        return 1.0, np.empty(0, np.int64)
+    largest = float(np.abs(amounts).max())
+    if largest == 0.0:
+        return 1.0, np.zeros(amounts.size, np.int64)
+    bits = 62 - math.ceil(math.log2(amounts.size + 1)) - math.ceil(math.log2(largest) + 1e-9)
+    unit = 2.0 ** -min(bits, 1000)
+    scaled = amounts / unit
+    return unit, (np.ceil(scaled) if up else np.rint(scaled)).astype(np.int64)
+
+
+def _round_center(y: Floats) -> float:
+    """A number near the mean with few digits, so that y − center is as exact as y."""
+    mean, spread = float(y.mean()), float(np.ptp(y))
+    if spread == 0.0:
+        return mean
+    step = 2.0 ** math.floor(math.log2(spread) - 1)
+    return round(mean / step) * step
