@@ -30,7 +30,7 @@ NAMED: dict[str, Loss] = {
 RESPONSES = ("predict", "predict_proba", "decision_function")
 
 
-def choose_loss(loss: Any, target: Target, estimator: Any) -> tuple[Loss, str]:
+def choose_loss(loss: Any, target: Target, estimator: Any, weighted: bool = False) -> tuple[Loss, str]:
     """(loss, response): the loss told what the labels are, and the prediction method it will read.
 
     Raises
@@ -43,6 +43,8 @@ def choose_loss(loss: Any, target: Target, estimator: Any) -> tuple[Loss, str]:
     available = tuple(r for r in RESPONSES if hasattr(estimator, r))
     if isinstance(chosen, ScorerLoss):
         chosen = chosen.reading(available)
+    if weighted and not chosen.takes_weight():
+        raise ValueError(f"sample_weight: loss {chosen.name!r} takes no weights; leave them out or use another loss")
     for response in chosen.responses:
         if response in available:
             return chosen, response
@@ -79,7 +81,15 @@ def _function_loss(function: Any, target: Target) -> Loss:
     if _n_required(function) >= 3:
         return ScorerLoss(function, getattr(function, "__name__", None) or str(function))
     some = target.values if target.classes is None else target.classes[target.values]
-    result = np.asarray(function(some, some))
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        result = np.asarray(function(some, some))
+    except Exception as error:
+        raise ValueError(f"loss {name!r} fails on the labels of y as predictions: {error}") from error
+    if result.ndim > 1 or result.shape not in ((), (len(some),)):
+        raise ValueError(
+            f"loss {name!r} must return one number, or one per sample, shape ({len(some)},); it returned {result.shape}"
+        )
     return SetFunctionLoss(function) if result.ndim == 0 else CallableLoss(function)
 
 

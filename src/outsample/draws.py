@@ -222,10 +222,12 @@ class CircularShift(LabelScheme):
         return np.roll(y, int(rng.integers(len(y))), axis=0)
 
     def count(self, y: Array) -> float:
-        return len(y)
+        """The period of y: further shifts give the same label vectors again."""
+        divisors = (shift for shift in range(1, len(y)) if len(y) % shift == 0)
+        return next((shift for shift in divisors if np.array_equal(y, np.roll(y, shift, axis=0))), len(y))
 
     def arrangements(self, y: Array) -> Iterator[Array]:
-        return (np.roll(y, shift, axis=0) for shift in range(len(y)))
+        return (np.roll(y, shift, axis=0) for shift in range(int(self.count(y))))
 
 
 class WithReplacement(LabelScheme):
@@ -278,6 +280,13 @@ class HalfFlips(LabelScheme):
             drawn[list(half)] = 1 - drawn[list(half)]
             yield drawn
 
+    def pools(self, y: Array) -> list[Pool]:
+        """Each row keeps its own label or gets the other one, in the shares of kept and flipped rows."""
+        n, flipped = len(y), len(y) // 2
+        own = (np.flatnonzero(y == code) for code in (0, 1))
+        kept = (np.repeat(np.array([code, 1 - code], dtype=y.dtype), [n - flipped, flipped]) for code in (0, 1))
+        return [Pool(labels, rows) for labels, rows in zip(kept, own, strict=True)]
+
     def check(self, y: Array, n_classes: int | None) -> None:
         _check_binary("flips of a random half", n_classes)
 
@@ -292,16 +301,13 @@ class LabelDraws(Sequence[Array]):
 
     def __init__(self, scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> None:
         self.scheme, self._y, self._seed = scheme, y, seed
-        count = scheme.count(y)
-        self.exhaustive = count <= n_draws
-        self._length = int(count) if self.exhaustive else n_draws
+        self.exhaustive = scheme.count(y) <= n_draws
+        # Listed here and not in the workers, which would each make the whole list again.
+        self._all = np.stack(list(scheme.arrangements(y))) if self.exhaustive else None
+        self._length = n_draws if self._all is None else len(self._all)
 
     def __len__(self) -> int:
         return self._length
-
-    @cached_property
-    def _all(self) -> list[Array]:
-        return list(self.scheme.arrangements(self._y))
 
     def __getitem__(self, index: Any) -> Any:
         """Draw `index`, (n[, outputs]), or a stack of them for a slice."""
@@ -309,12 +315,17 @@ class LabelDraws(Sequence[Array]):
             return np.stack([self[i] for i in range(*index.indices(len(self)))])
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
-        if self.exhaustive:
+        if self._all is not None:
             return self._all[index]
         return self.scheme.draw(self._y, child_generator(self._seed, index))
 
     def fresh(self, index: int, how_many: int) -> Array:
-        """Further label vectors of the same scheme, for judging fit `index` on labels it never saw."""
+        """Further label vectors of the same scheme, for judging fit `index` on labels it never saw.
+
+        At most `how_many`: all arrangements where they are listed and no more than that, else random ones.
+        """
+        if self._all is not None and len(self._all) <= how_many:
+            return self._all
         rng = child_generator(self._seed, index, 1)
         return np.stack([self.scheme.draw(self._y, rng) for _ in range(how_many)])
 

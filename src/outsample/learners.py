@@ -68,7 +68,8 @@ def respond(model: Any, X: Any, response: str, classes: Array | None) -> Array:
     """
     raw = np.asarray(getattr(model, response)(X))
     if classes is None:
-        return raw.astype(np.float64, copy=False)
+        values = raw.astype(np.float64, copy=False)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if response == "predict":
         return encode(raw.reshape(raw.shape[0]), classes)
     return in_class_order(raw, encode(np.asarray(model.classes_), classes), response, len(classes))

@@ -61,6 +61,10 @@ class Loss(ABC):
         """This loss, told what the labels are: their classes (None for regression) and number of outputs."""
         return self
 
+    def takes_weight(self) -> bool:
+        """Whether rows can be weighted in it."""
+        return True
+
     @abstractmethod
     def pointwise(self, y: Array, prediction: Array) -> Array:
         """One loss per sample, (..., n)."""
@@ -91,6 +95,10 @@ class Loss(ABC):
         """The risk of predicting without looking at X: what a difference of risks is large or small against."""
         constant = self.best_constant(y)
         return 1.0 if constant is None else float(self.risk(y, np.broadcast_to(constant, y.shape)))
+
+    def score(self, risk: Any) -> Any:
+        """A risk as a score, greater is better, in scikit-learn's habit."""
+        return -risk
 
     def reported(self, risk: Any) -> Any:
         """A risk (or a difference of risks) in the scale the user asked for."""
@@ -198,6 +206,13 @@ class ZeroOneLoss(Loss):
     def pointwise(self, y: Array, prediction: Array) -> Array:
         return np.asarray(y != prediction, dtype=np.float64)
 
+    def risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+        # One minus the accuracy, so that `score` gives scikit-learn's accuracy back to the last bit.
+        return np.asarray(1.0 - weighted_mean(y == prediction, weight))
+
+    def score(self, risk: Any) -> Any:
+        return 1.0 - risk
+
     def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
         labels, counts = np.unique(y, return_counts=True)
         agreement = sum(
@@ -247,9 +262,15 @@ class MatrixLoss(Loss):
         return np.asarray(self.matrix[y, prediction])
 
     def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+        return weighted_mean(self._expected_cost(y)[prediction], weight)
+
+    def _expected_cost(self, y: Array) -> Floats:
+        """Mean cost of predicting each class whatever the label, (K,)."""
         shares = np.bincount(y, minlength=len(self.matrix)) / len(y)
-        expected_cost = shares @ self.matrix
-        return weighted_mean(expected_cost[prediction], weight)
+        return np.asarray(shares @ self.matrix)
+
+    def scale(self, y: Array) -> float:
+        return float(self._expected_cost(y).min())
 
     def judged(self, summary: Floats, pool: Array) -> tuple[Floats, Floats]:
         return _judged_by_cost(self.matrix, summary, pool)
@@ -270,6 +291,10 @@ class LogLoss(Loss):
     def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
         shares = np.bincount(y, minlength=prediction.shape[-1]) / len(y)
         return weighted_mean(-(_log_probability(prediction) * shares).sum(axis=-1), weight)
+
+    def scale(self, y: Array) -> float:
+        shares = np.unique(y, return_counts=True)[1] / len(y)
+        return float(-(shares * np.log(shares)).sum())
 
 
 def _log_probability(probability: Array) -> Array:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,35 @@ Array = NDArray[Any]
 MEMORY_BUDGET = 512 * 2**20
 
 LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
+
+
+class UnitStore(Protocol):
+    """Keeps arrays by name, durably."""
+
+    def get(self, unit: str) -> tuple[Array, ...] | None:
+        """The arrays kept under a name, None when there are none."""
+
+    def put(self, unit: str, arrays: Sequence[Array]) -> None:
+        """Keep arrays under a name."""
+
+
+@dataclass(frozen=True)
+class StoredUnits:
+    """One stream of units in a store: arrays, or tuples of arrays, by position."""
+
+    store: UnitStore
+    stream: str
+
+    def get(self, index: int) -> Any | None:
+        """The result at a position, None when it is not finished."""
+        arrays = self.store.get(f"{self.stream}/{index}")
+        if arrays is None:
+            return None
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    def put(self, index: int, result: Any) -> None:
+        """Keep the result at a position."""
+        self.store.put(f"{self.stream}/{index}", result if isinstance(result, tuple) else (result,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +78,8 @@ class Problem:
     n_jobs: int | None = None
     memory: int = MEMORY_BUDGET
     progress: Progress = silent
+    store: UnitStore | None = None
+    branch: int = 0
 
     @property
     def y(self) -> Array:
@@ -86,20 +117,34 @@ class Problem:
     @cached_property
     def fitted(self) -> Array:
         """In-sample predictions on the real labels, (models, n[, classes or outputs])."""
-        with one_blas_thread():
-            return np.asarray(self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
+        return self._kept("fitted", lambda: self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
 
     @cached_property
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
-        if self.loss.statistic == "confusion":
+        # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
+        if self.loss.unit_interval and self.design.lean("confusion"):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
         return np.asarray(self.loss.risk(self.y, self.fitted, self.weight))
 
     @cached_property
     def _confusion(self) -> Floats:
-        with one_blas_thread():
-            return self.design.confusions(self.y[None], [self.real_seed])
+        return self._kept("confusion", lambda: self.design.confusions(self.y[None], [self.real_seed]))
+
+    def _kept(self, name: str, compute: Callable[[], Array]) -> Array:
+        """A fit to the real labels, taken from the store where it is there already."""
+        finished = self.finished(name)
+        known = None if finished is None else finished.get(0)
+        if known is None:
+            with one_blas_thread():
+                known = np.asarray(compute())
+            if finished is not None:
+                finished.put(0, known)
+        return np.asarray(known)
+
+    def finished(self, stream: str) -> StoredUnits | None:
+        """The finished units of one stream of work on this path, None where nothing is kept."""
+        return None if self.store is None else StoredUnits(self.store, f"{self.branch}/{stream}")
 
     def standard_error(self, out_sample: Floats) -> Floats | None:
         """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
@@ -119,17 +164,27 @@ class Problem:
             enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
         return np.asarray(np.where(self.in_sample > 0, enlarged, np.nan) / np.sqrt(self.effective_n))
 
-    def on(self, path: Path) -> Problem:
-        """The same problem over another path."""
-        return replace(self, path=path)
+    def on(self, path: Path, branch: int = 0) -> Problem:
+        """The same problem over another path; `branch` tells the paths of one search apart in its store."""
+        return replace(self, path=path, branch=branch)
 
-    def curve(self, *, out_sample: Floats, criterion: str, estimand: str, n_fits: int, **more: Any) -> RiskCurve:
-        """A risk curve over this problem's path."""
+    def curve(
+        self,
+        *,
+        out_sample: Floats,
+        criterion: str,
+        estimand: str,
+        n_fits: int,
+        in_sample: Floats | None = None,
+        **more: Any,
+    ) -> RiskCurve:
+        """A risk curve over this problem's path; `in_sample` where the criterion has fitted the models itself."""
+        in_sample = self.in_sample if in_sample is None else in_sample
         return RiskCurve(
             complexity=self.path.complexity,
             params=self.path.params,
-            in_sample=self.in_sample,
-            optimism=out_sample - self.in_sample,
+            in_sample=in_sample,
+            optimism=out_sample - in_sample,
             out_sample=out_sample,
             loss=self.loss,
             criterion=criterion,
@@ -164,9 +219,10 @@ def pose(
     ValueError, TypeError
         One sentence naming the parameter and the value, before any fit.
     """
+    _check_jobs(n_jobs)
     n = n_rows(X)
     target = as_target(y, estimator, n)
-    chosen, response = choose_loss(loss, target, estimator)
+    chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)
     weight = _checked_weight(sample_weight, n, estimator)
     path = find_path(estimator, parameter, values, response=response, weighted=weight is not None, fast=fast)
     return Problem(
@@ -181,6 +237,11 @@ def pose(
         n_jobs=n_jobs,
         progress=progress,
     )
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
 
 
 def _checked_weight(sample_weight: Any, n: int, estimator: Any) -> Floats | None:

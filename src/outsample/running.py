@@ -7,15 +7,19 @@ child seed, results come back in order, and the linear algebra inside a unit alw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
+
+RETRIES = 3
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -60,12 +64,83 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def _unit(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+class Finished(Protocol):
+    """Results of earlier runs, by the position of their task."""
+
+    def get(self, index: int) -> Any | None:
+        """The result of a task, None when it is not finished."""
+
+    def put(self, index: int, result: Any) -> None:
+        """Keep the result of a task."""
+
+
+class _Shared:
+    """What every task needs. It calls itself large, so that a cluster sends it to a worker once, not per task."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __sizeof__(self) -> int:
+        return 2**20
+
+
+def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
     with one_blas_thread():
-        return function(*arguments)
+        return index, shared.function(*arguments)
 
 
-def spread(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterator[T]:
-    """Results of function(*task) in the order of the tasks, over joblib's workers."""
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    return iter(parallel(joblib.delayed(_unit)(function, task) for task in tasks))
+def spread(
+    function: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    finished: Finished | None = None,
+) -> Iterator[T]:
+    """Results of function(*task) in the order of the tasks, over joblib's workers.
+
+    Each result goes to `finished` the moment it is there, and tasks that are finished already are not run. When a
+    worker dies its tasks are run again, a few times.
+    """
+    listed = list(tasks)
+    todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
+    ready: dict[int, T] = {}
+    following = 0
+
+    def in_order() -> Iterator[T]:
+        """What can be handed on now, from memory or from earlier runs."""
+        nonlocal following
+        while following < len(listed) and (following in ready or following not in todo):
+            yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
+            following += 1
+
+    for index, result in _completed(function, todo, n_jobs):
+        if finished is not None:
+            finished.put(index, result)
+        ready[index] = result
+        yield from in_order()
+    yield from in_order()
+
+
+def _completed(
+    function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[tuple[int, T]]:
+    """(position, result) of each task as it ends, whatever the order."""
+    shared, left = _Shared(function), dict(tasks)
+    # Workers that are threads share one limit: held here, a unit that ends does not lift it for the others.
+    with one_blas_thread():
+        for attempt in range(RETRIES + 1):
+            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())
+            try:
+                for index, result in parallel(units):
+                    del left[index]
+                    yield index, result
+                return
+            except Exception as error:
+                if attempt == RETRIES or not _worker_lost(error):
+                    raise
+
+
+def _worker_lost(error: BaseException) -> bool:
+    """Whether an error tells of a dead worker rather than of a failed task."""
+    cluster = type(error).__module__.startswith("distributed")
+    return cluster or isinstance(error, CancelledError | BrokenProcessPool)

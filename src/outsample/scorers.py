@@ -7,6 +7,8 @@ freshly drawn labels, which costs no fit. A scorer is greater-is-better; it beco
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -83,6 +85,13 @@ class SetFunctionLoss(SetLoss):
     def bound(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
 
+    def takes_weight(self) -> bool:
+        try:
+            parameters = inspect.signature(self.function).parameters
+        except (TypeError, ValueError):
+            return False
+        return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         if self.classes is not None:
             y, prediction = self.classes[y], self.classes[prediction]
@@ -126,20 +135,43 @@ class ScorerLoss(SetLoss):
 
         Found by letting it score a stand-in that notes which method is called.
         """
-        n_classes = 0 if self.classes is None else len(self.classes)
-        codes = np.tile(np.arange(max(n_classes, 2)), 4)
-        labels = codes.astype(np.float64) if self.classes is None else self.classes[codes]
-        if self.multioutput:
-            labels = np.stack([labels, labels[::-1]], axis=1)
-        stand_in = _Recorder(available, labels, codes, self.classes)
-        self.scorer(stand_in, np.arange(len(codes))[:, None], labels)
-        called = set(stand_in.called)
+        called = set(self._tried(available))
         if len(called) != 1:
             raise ValueError(
-                f"loss {self.label}: a scorer must read exactly one of predict, predict_proba and "
+                f"loss {self.label!r}: a scorer must read exactly one of predict, predict_proba and "
                 f"decision_function, it read {sorted(called) or 'none'}"
             )
         return replace(self, response=called.pop())
+
+    def takes_weight(self) -> bool:
+        try:
+            self._tried((self.response,), sample_weight=np.ones(len(self._trial_codes())))
+        except TypeError:
+            return False
+        return True
+
+    def _trial_codes(self) -> Array:
+        return np.tile(np.arange(2 if self.classes is None else len(self.classes)), 4)
+
+    def _tried(self, available: tuple[str, ...], **weight: Array) -> list[str]:
+        """The responses this scorer reads of a perfect stand-in that offers `available`."""
+        codes = self._trial_codes()
+        labels = 1.5 + codes if self.classes is None else self.classes[codes]
+        if self.multioutput:
+            labels = np.stack([labels, labels[::-1]], axis=1)
+        stand_in = _Recorder(available, labels, codes, self.classes)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.scorer(stand_in, np.arange(len(codes))[:, None], labels, **weight)
+        except AttributeError:
+            offered = " and ".join(available)
+            raise ValueError(
+                f"loss {self.label!r} needs a response the learner does not offer: it has {offered}"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"loss {self.label!r} does not fit this learner and these labels: {error}") from error
+        return stand_in.called
 
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         decode = self.classes is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -47,20 +48,28 @@ def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
         For lengths that differ, too few rows, missing or infinite labels, a constant y, and labels that are
         not of the learner's kind.
     """
+    classifying = _is_classifier(estimator)
     labels = _as_array(y)
     if len(labels) != n_samples:
         raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
     if n_samples < FEWEST_ROWS:
         raise ValueError(f"X has {n_samples} rows; at least {FEWEST_ROWS} are needed")
     _check_complete(labels)
-    if is_classifier(estimator):
-        return _classes(labels, estimator)
-    if is_regressor(estimator):
-        return _real_values(labels, estimator)
-    raise ValueError(
-        f"estimator: {type(estimator).__name__} is neither a classifier nor a regressor, so its error on new "
-        "labels is not defined"
-    )
+    return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
+
+
+def _is_classifier(estimator: Any) -> bool:
+    """Whether the learner is a classifier and not a regressor."""
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
+    if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params", "__sklearn_tags__")):
+        raise TypeError(f"estimator must follow scikit-learn's conventions, got {type(estimator).__name__}")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} is neither a classifier nor a regressor, so its error on new "
+            "labels is not defined"
+        )
+    return bool(is_classifier(estimator))
 
 
 def _as_array(y: Any) -> Array:
@@ -71,14 +80,30 @@ def _as_array(y: Any) -> Array:
         labels = labels[:, 0]
     if labels.ndim > 2:
         raise ValueError(f"y must have one or two dimensions, got shape {labels.shape}")
-    return np.asarray(labels)
+    return _plain(np.asarray(labels))
+
+
+def _plain(labels: Array) -> Array:
+    """Numbers and truth values that arrive boxed, as of pandas' nullable types, unboxed; other labels as they are."""
+    if labels.dtype.kind != "O" or _missing(labels).any():
+        return labels
+    kinds = {type(label) for label in labels.ravel()}
+    if not all(issubclass(kind, Real | np.bool_) for kind in kinds):
+        return labels
+    return np.array(labels.tolist())
+
+
+def _missing(labels: Array) -> NDArray[np.bool_]:
+    """Where boxed labels are None, not-a-number or pandas' NA."""
+    absent = [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in labels.ravel()]
+    return np.array(absent, dtype=bool).reshape(labels.shape)
 
 
 def _check_complete(labels: Array) -> None:
     if labels.dtype.kind in "fc":
         bad = ~np.isfinite(labels)
     elif labels.dtype.kind == "O":
-        bad = np.array([v is None or v != v for v in labels.ravel()]).reshape(labels.shape)
+        bad = _missing(labels)
     else:
         return
     if bad.any():
@@ -91,7 +116,11 @@ def _classes(labels: Array, estimator: Any) -> Target:
         raise ValueError(f"y has {labels.shape[1]} columns; a classifier needs one label per row")
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
         raise ValueError(f"y holds real values, but {type(estimator).__name__} is a classifier; use a regressor")
-    classes, codes = np.unique(labels, return_inverse=True)
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(f"y mixes labels that have no common order: {', '.join(kinds)}") from None
     if len(classes) == 1:
         raise ValueError(f"y is constant: every label is {classes[0]!r}, so there is nothing to learn")
     return Target(codes.reshape(-1), classes)

@@ -17,8 +17,8 @@ from outsample.scorers import FRESH_LABELS, SetLoss
 Array = NDArray[Any]
 
 
-def optimism_of_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
-    """Optimism of the fits to draws start … stop − 1, (stop − start, models).
+def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
+    """(optimism, in-sample error) of the fits to draws start … stop − 1, (2, stop − start, models).
 
     The zero-mean part of an optimism that no learner can influence, the one of the best constant, is taken away:
     for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
@@ -28,11 +28,11 @@ def optimism_of_draws(problem: Problem, draws: LabelDraws, start: int, stop: int
     batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
-    for result in spread(judge, [(batch,) for batch in batches], n_jobs):
+    for result in spread(judge, [(batch,) for batch in batches], n_jobs, problem.finished(f"draws/{start}")):
         results.append(result)
-        done += len(result)
+        done += result.shape[1]
         problem.progress(done * problem.design.fits_per_draw, len(draws) * problem.design.fits_per_draw)
-    return np.vstack(results)
+    return np.concatenate(results, axis=1)
 
 
 def _batch_size(problem: Problem) -> int:
@@ -59,8 +59,15 @@ class _Judge:
         try:
             in_sample, no_information = self._errors(Y, seeds, batch)
         except FitError as error:
+            if len(batch) > 1:
+                return self._one_by_one(batch)
             raise FitError(f"draw {batch.start + 1} of {len(self.draws)}: {error}") from error
-        return no_information - in_sample - self._constant_optimism(Y)[:, None]
+        optimism = no_information - in_sample - self._constant_optimism(Y)[:, None]
+        return np.stack([optimism, in_sample])
+
+    def _one_by_one(self, batch: range) -> Floats:
+        """The batch again, draw by draw, so that the one that failed can be named."""
+        return np.vstack([self(range(i, i + 1)) for i in batch])
 
     def _errors(self, Y: Array, seeds: list[int], batch: range) -> tuple[Floats, Floats]:
         """(in-sample error, error against labels without information), each (draws, models)."""
@@ -72,14 +79,26 @@ class _Judge:
                 center = float(pool.labels.mean())
                 return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels)
         fitted = self.design.fitted(Y, self.response, seeds)
-        in_sample = self.loss.risk(Y[:, None], fitted, self.weight)
-        return in_sample, self._no_information(fitted, batch)
-
-    def _no_information(self, fitted: Array, batch: range) -> Floats:
         if isinstance(self.loss, SetLoss):
-            fresh = [self.draws.fresh(i, FRESH_LABELS) for i in batch]
-            return np.stack([self.loss.mean_over_fresh(f, g, self.weight) for f, g in zip(fresh, fitted, strict=True)])
-        return crossed_over_pools(self.loss, self.pools, fitted, self.weight, sample_axis=2)
+            return self._errors_of_sets(self.loss, Y, fitted, batch)
+        in_sample = self.loss.risk(Y[:, None], fitted, self.weight)
+        return in_sample, crossed_over_pools(self.loss, self.pools, fitted, self.weight, sample_axis=2)
+
+    def _errors_of_sets(self, loss: SetLoss, Y: Array, fitted: Array, batch: range) -> tuple[Floats, Floats]:
+        """As `_errors`, each fit judged on fresh labels; losses of sets may be undefined on some labels."""
+        errors = np.empty((2, len(batch), fitted.shape[1]))
+        for d, i in enumerate(batch):
+            try:
+                errors[0, d] = loss.risk(Y[d], fitted[d], self.weight)
+                errors[1, d] = loss.mean_over_fresh(self.draws.fresh(i, FRESH_LABELS), fitted[d], self.weight)
+            except ValueError as error:
+                raise ValueError(f"draw {i + 1} of {len(self.draws)}: loss {loss.name!r} fails: {error}") from error
+            if np.isnan(errors[:, d]).any():
+                raise ValueError(
+                    f"draw {i + 1} of {len(self.draws)}: loss {loss.name!r} is not defined, for example because the "
+                    'drawn labels lack a class; criterion "permutation" keeps every class'
+                )
+        return errors[0], errors[1]
 
     def _constant_optimism(self, Y: Array) -> Floats:
         if self.constant is None:

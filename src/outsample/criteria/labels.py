@@ -14,7 +14,7 @@ import numpy as np
 
 from outsample.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.criteria.base import Criterion
-from outsample.criteria.label_engine import optimism_of_draws
+from outsample.criteria.label_engine import measured_draws
 from outsample.curve import RiskCurve
 from outsample.draws import (
     CircularShift,
@@ -30,6 +30,7 @@ from outsample.draws import (
 from outsample.losses import Floats, SquaredLoss
 from outsample.problem import LABEL_DRAWS, Problem
 from outsample.running import child_seed
+from outsample.scorers import FRESH_LABELS, SetLoss
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000
@@ -52,12 +53,10 @@ class LabelCriterion(Criterion):
     meaning: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if self.n_draws != "auto" and (
-            isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1
-        ):
+        if self.n_draws != "auto" and not _is_positive_integer(self.n_draws):
             raise ValueError(f'n_draws must be a positive integer or "auto", got {self.n_draws!r}')
-        if not self.tolerance > 0:
-            raise ValueError(f"tolerance must be positive, got {self.tolerance!r}")
+        if not _is_positive(self.tolerance):
+            raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}")
 
     def scheme(self, problem: Problem) -> LabelScheme:
         """How labels are drawn for this problem."""
@@ -73,21 +72,26 @@ class LabelCriterion(Criterion):
         exact = self.exact_optimism(problem)
         if exact is not None:
             return self._record(problem, exact, np.zeros_like(exact), n_draws=0)
-        optimism, exhaustive = self._draw(problem, scheme)
-        error = np.zeros(optimism.shape[1]) if exhaustive else _spread_of_mean(optimism)
-        return self._record(problem, optimism.mean(axis=0), error, n_draws=len(optimism), draws=optimism)
+        draws = self._draws(problem, scheme)
+        if self.n_draws == "auto" and not draws.exhaustive:
+            optimism, in_sample = self._until_settled(problem, draws)
+        else:
+            optimism, in_sample = measured_draws(problem, draws, 0, len(draws))
+        error = np.zeros(optimism.shape[1]) if _left_nothing_to_chance(draws, problem) else _spread_of_mean(optimism)
+        mean = optimism.mean(axis=0)
+        return self._record(problem, mean, error, len(optimism), draws=optimism, draw_in_sample=in_sample)
 
-    def _draw(self, problem: Problem, scheme: LabelScheme) -> tuple[Floats, bool]:
-        seed = child_seed(problem.seed, LABEL_DRAWS)
+    def _draws(self, problem: Problem, scheme: LabelScheme) -> LabelDraws:
         planned = MOST_DRAWS if self.n_draws == "auto" else int(self.n_draws)
-        draws = LabelDraws(scheme, problem.y, planned, seed)
-        if self.n_draws != "auto" or draws.exhaustive:
-            return optimism_of_draws(problem, draws, 0, len(draws)), draws.exhaustive
-        optimism = np.empty((0, len(problem.path)))
-        while len(optimism) < MOST_DRAWS and not self._settled(problem, optimism):
-            stop = min(max(FIRST_ROUND, 2 * len(optimism)), MOST_DRAWS)
-            optimism = np.vstack([optimism, optimism_of_draws(problem, draws, len(optimism), stop)])
-        return optimism, False
+        return LabelDraws(scheme, problem.y, planned, child_seed(problem.seed, LABEL_DRAWS))
+
+    def _until_settled(self, problem: Problem, draws: LabelDraws) -> Floats:
+        """Draw in rounds, each as long as all before; (optimism, in-sample error), (2, draws, models)."""
+        measured = np.empty((2, 0, len(problem.path)))
+        while (done := measured.shape[1]) < len(draws) and not self._settled(problem, measured[0]):
+            stop = min(max(FIRST_ROUND, 2 * done), len(draws))
+            measured = np.concatenate([measured, measured_draws(problem, draws, done, stop)], axis=1)
+        return measured
 
     def _settled(self, problem: Problem, optimism: Floats) -> bool:
         """Whether the Monte-Carlo error is small against the risk of a constant prediction."""
@@ -100,9 +104,7 @@ class LabelCriterion(Criterion):
         error = _spread_of_mean(compared).max()
         return bool(error <= self.tolerance * problem.loss.scale(problem.y))
 
-    def _record(
-        self, problem: Problem, optimism: Floats, error: Floats, n_draws: int, draws: Floats | None = None
-    ) -> RiskCurve:
+    def _record(self, problem: Problem, optimism: Floats, error: Floats, n_draws: int, **measured: Floats) -> RiskCurve:
         out_sample = problem.in_sample + optimism
         return problem.curve(
             out_sample=out_sample,
@@ -111,8 +113,21 @@ class LabelCriterion(Criterion):
             n_fits=(n_draws + 1) * problem.design.fits_per_draw,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error,
-            draws=draws,
+            **measured,
         )
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value > 0)
+
+
+def _is_positive_integer(value: Any) -> bool:
+    return _is_positive(value) and float(value).is_integer()
+
+
+def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:
+    """Whether all arrangements were fitted, and each fit was judged on all of them or in closed form."""
+    return draws.exhaustive and (not isinstance(problem.loss, SetLoss) or len(draws) <= FRESH_LABELS)
 
 
 def _spread_of_mean(draws: Floats) -> Floats:
@@ -151,12 +166,16 @@ class Permutation(LabelCriterion):
             raise ValueError(f'groups must be "within", "whole" or None, got {self.groups!r}')
         if sum([self.groups is not None, self.block_size is not None, self.circular]) > 1:
             raise ValueError("groups, block_size and circular exclude each other: give one of them")
+        if self.block_size is not None and not _is_positive_integer(self.block_size):
+            raise ValueError(f"block_size must be a positive integer, got {self.block_size!r}")
 
     def scheme(self, problem: Problem) -> LabelScheme:
+        if problem.groups is not None and (self.circular or self.block_size is not None):
+            raise ValueError("groups cannot be kept together by block_size or circular: leave groups= or those out")
         if self.circular:
             return CircularShift()
         if self.block_size is not None:
-            return PermutationOfBlocks(self.block_size)
+            return PermutationOfBlocks(int(self.block_size))
         if problem.groups is None:
             if self.groups is not None:
                 raise ValueError(f"groups={self.groups!r} needs the group of every row: pass groups= as well")

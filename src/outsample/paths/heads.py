@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures, TargetEncoder
+
+from outsample.learners import seeded
 
 _UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",
@@ -21,6 +22,8 @@ _UNSUPERVISED_MODULES = (
     "sklearn.cluster.",
     "sklearn.manifold.",
 )
+
+_SEED = 0
 
 
 def ignores_y(step: Any) -> bool:
@@ -76,8 +79,11 @@ def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:
 
 
 def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any]:
-    """(fitted head, transformed X)."""
+    """(fitted head, transformed X).
+
+    Random states of the head that are not set are always set alike: X is transformed the same way whoever asks.
+    """
     if head is None:
         return None, X
-    fitted = clone(head)
+    fitted = seeded(head, _SEED)
     return fitted, fitted.fit_transform(X)

@@ -60,9 +60,7 @@ class RefitDesign(Design):
         self.n_samples = self._members.n_samples
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        draws = [
-            self._responses(Y[d], None, response, None if seeds is None else seeds[d]) for d in range(len(Y))
-        ]
+        draws = [self._responses(Y[d], None, response, None if seeds is None else seeds[d]) for d in range(len(Y))]
         return np.stack(draws)
 
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
@@ -86,18 +84,23 @@ class RefitDesign(Design):
         return np.stack(answers)
 
 
+def _identity(value: Any) -> Any:
+    """What tells values of a grid apart; printed estimators are cut short, so objects count by identity."""
+    return (type(value), value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
+
+
 class _Members:
     """The models of a path, each with its X after the steps that ignore y; equal heads are fitted once."""
 
     def __init__(self, path: RefitPath, X: Any) -> None:
         self._heads: list[tuple[Any, Any]] = []
         self._members: list[tuple[int, Any]] = []
-        known: dict[str, int] = {}
+        known: dict[frozenset[tuple[str, Any]], int] = {}
         for params in path.params:
             model = clone(path.estimator).set_params(**params)
             head, tail, _ = split_head(model)
             steps = () if head is None else head.named_steps
-            key = repr(sorted((k, repr(v)) for k, v in params.items() if k.split("__")[0] in steps))
+            key = frozenset((k, _identity(v)) for k, v in params.items() if k.split("__")[0] in (*steps, "steps"))
             if key not in known:
                 known[key] = len(self._heads)
                 self._heads.append(fit_head(head, X))
