@@ -3,6 +3,7 @@ knows what its models would say of left-out rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,16 +88,16 @@ def _from_left_out(problem: Problem, splits: Splits, left_out: Array, keep: bool
 
 
 def _from_refits(problem: Problem, splits: Splits, keep: bool, weighted: bool) -> Tested:
-    judge = _Judge(problem, len(splits), keep, weighted)
+    judge = _Judge(problem, splits.folds, keep, weighted)
     risks, kept, n_fits = [], None, problem.design.fits_per_draw
-    results = spread(judge, ((k, splits.folds[k]) for k in range(len(splits))), problem.n_jobs)
-    for k, (risk, predicted, cost) in enumerate(results):
+    results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, problem.finished("folds"))
+    for k, (risk, cost, *predicted) in enumerate(results):
         risks.append(risk)
-        n_fits += cost
-        problem.progress(n_fits, n_fits + cost * (len(splits) - k - 1))
-        if predicted is not None:
-            kept = _nothing(predicted, problem.n_samples) if kept is None else kept
-            kept[:, splits.folds[k].test] = predicted
+        n_fits += int(cost)
+        problem.progress(n_fits, n_fits + int(cost) * (len(splits) - k - 1))
+        if keep:
+            kept = _nothing(predicted[0], problem.n_samples) if kept is None else kept
+            kept[:, splits.folds[k].test] = predicted[0]
     return Tested(np.stack(risks), kept, n_fits)
 
 
@@ -109,21 +110,24 @@ def _nothing(predicted: Array, n: int) -> Array:
 class _Judge:
     """Fits the whole path to the training rows of a fold and judges it on the test rows."""
 
-    def __init__(self, problem: Problem, n_folds: int, keep: bool, weighted: bool) -> None:
+    def __init__(self, problem: Problem, folds: Sequence[Split], keep: bool, weighted: bool) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
         self.classes, self.loss, self.response = problem.target.classes, problem.loss, problem.response
-        self.seeds = [child_integer(problem.seed, ROW_SPLITS, LEARNER_SEED, k) for k in range(n_folds)]
-        self.keep, self.weighted = keep, weighted
+        self.seed, self.folds, self.keep, self.weighted = problem.seed, folds, keep, weighted
 
-    def __call__(self, k: int, fold: Split) -> tuple[Floats, Array | None, int]:
-        """(risk of every model, predictions if kept, learning episodes)."""
-        train_weight = None if self.weight is None else self.weight[fold.train]
+    def __call__(self, k: int) -> tuple[Array, ...]:
+        """(risk of every model, learning episodes, predictions if they are kept)."""
+        fold = self.folds[k]
         test_weight = None if self.weight is None or not self.weighted else self.weight[fold.test]
         try:
-            design = self.path.bind(rows(self.X, fold.train), self.classes, train_weight)
-            X_test = rows(self.X, fold.test)
-            predicted = design.predict(self.y[fold.train], X_test, self.response, self.seeds[k])
+            predicted, cost = self._predictions(fold, child_integer(self.seed, ROW_SPLITS, LEARNER_SEED, k))
         except Exception as error:
-            raise FitError(f"fold {k + 1} of {len(self.seeds)}: {error}") from error
+            raise FitError(f"fold {k + 1} of {len(self.folds)}: {error}") from error
         risk = np.asarray(self.loss.risk(self.y[fold.test], predicted, test_weight), dtype=np.float64)
-        return risk, predicted if self.keep else None, design.fits_per_draw
+        return (risk, np.array(cost), predicted) if self.keep else (risk, np.array(cost))
+
+    def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
+        weight = None if self.weight is None else self.weight[fold.train]
+        design = self.path.bind(rows(self.X, fold.train), self.classes, weight)
+        predicted = design.predict(self.y[fold.train], rows(self.X, fold.test), self.response, seed)
+        return predicted, design.fits_per_draw
