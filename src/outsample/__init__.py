@@ -4,13 +4,16 @@ from ._version import __version__
 from .criteria import Criterion, LabelBootstrap, Permutation, Rademacher, Resubstitution
 from .curve import ErrorEstimate, RiskCurve
 from .estimating import estimate
+from .search import GridSearch, RandomizedSearch
 
 __all__ = [
     "Criterion",
     "ErrorEstimate",
+    "GridSearch",
     "LabelBootstrap",
     "Permutation",
     "Rademacher",
+    "RandomizedSearch",
     "Resubstitution",
     "RiskCurve",
     "__version__",

@@ -37,6 +37,7 @@ class RiskCurve:
     ordered : whether `complexity` is a natural order of the models.
     n_samples : rows of the data.
     draws : (draws, models) optimism of each draw or None.
+    draw_in_sample : (draws, models) in-sample error of the fit to each draw or None.
     freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
     fold_risks : (folds, models) risk on each fold of rows that was held out, None where rows are not split.
     out_of_fold : (models, n[, classes or outputs]) the prediction each row got from models that never saw it, kept
@@ -62,6 +63,7 @@ class RiskCurve:
     path: str = ""
     ordered: bool = True
     draws: Floats | None = None
+    draw_in_sample: Floats | None = None
     freedom: int | None = None
     fold_risks: Floats | None = None
     out_of_fold: NDArray[Any] | None = None

@@ -141,12 +141,21 @@ def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: P
     return Branch(path, tuple(candidates[i] for i in order), positions[order])
 
 
-def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
-    """One curve over several paths.
+MODELS_LAST = (
+    "complexity",
+    "in_sample",
+    "optimism",
+    "out_sample",
+    "standard_error",
+    "monte_carlo_error",
+    "draws",
+    "draw_in_sample",
+    "fold_risks",
+)
 
-    Models of one path keep their natural order. Across paths there is none, so models are ordered by the optimism
-    the criterion measured, and the curve says so.
-    """
+
+def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
+    """One curve over several paths, in their order; `settings` are the full settings of each path's models."""
     params = tuple(setting for part in settings for setting in part)
     if len(curves) == 1:
         return replace(curves[0], params=params)
@@ -158,13 +167,22 @@ def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any],
         path=", ".join(dict.fromkeys(curve.path for curve in curves)),
         ordered=False,
         notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
-        **{name: _joined_field(curves, name) for name in _PER_MODEL},
+        out_of_fold=_joined_field(curves, "out_of_fold", axis=0),
+        **{name: _joined_field(curves, name, axis=-1) for name in MODELS_LAST},
     )
 
 
-_PER_MODEL = ("complexity", "in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "draws")
-
-
-def _joined_field(curves: Sequence[RiskCurve], name: str) -> Any:
+def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
     parts = [getattr(curve, name) for curve in curves]
-    return None if any(part is None for part in parts) else np.concatenate(parts, axis=-1)
+    return None if any(part is None for part in parts) else np.concatenate(parts, axis=axis)
+
+
+def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
+    """The same models in another order, or some of them."""
+    fields = {name: getattr(curve, name) for name in MODELS_LAST}
+    return replace(
+        curve,
+        params=tuple(curve.params[i] for i in order),
+        out_of_fold=None if curve.out_of_fold is None else curve.out_of_fold[order],
+        **{name: None if values is None else values[..., order] for name, values in fields.items()},
+    )

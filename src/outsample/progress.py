@@ -19,8 +19,8 @@ class Progress(Protocol):
 class TerminalProgress:
     """A bar that appears when the work is long and the output is a terminal, and is silent otherwise."""
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    def __init__(self, label: str, always: bool = False) -> None:
+        self._label, self._always = label, always
         self._started = time.perf_counter()
         self._bar: Any = None
         self._task: Any = None
@@ -39,6 +39,8 @@ class TerminalProgress:
             self._bar.stop()
 
     def _wanted(self, done: int, planned: int) -> bool:
+        if self._always:
+            return True
         waited = time.perf_counter() - self._started
         return done < planned and waited > SECONDS_BEFORE_SHOWN and sys.stderr.isatty()
 

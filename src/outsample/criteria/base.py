@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from sklearn.base import is_regressor
 
 from outsample.curve import RiskCurve
 from outsample.problem import Problem
@@ -18,6 +20,14 @@ class Criterion(ABC):
     """
 
     name: ClassVar[str]
+    stands_for_scikit_learn: ClassVar[bool] = False
+
+    def default_loss(self, estimator: Any) -> Any:
+        """The loss of a search that names none; None for the library's own default.
+
+        A criterion that stands for scikit-learn's own searches scores as they do: regressors by r2.
+        """
+        return "r2" if self.stands_for_scikit_learn and is_regressor(estimator) else None
 
     def curve(self, problem: Problem) -> RiskCurve:
         """The risk curve of the problem's path."""

@@ -78,9 +78,9 @@ class RefitDesign(Design):
             model = seeded(tail, seed)
             try:
                 fit(model, Z, labels, self.weight)
+                answers.append(respond(model, target, response, self.classes))
             except Exception as error:
-                raise FitError(f"{type(tail).__name__} could not be fitted: {error}") from error
-            answers.append(respond(model, target, response, self.classes))
+                raise FitError(f"{type(tail).__name__} failed: {error}") from error
         return np.stack(answers)
 
 

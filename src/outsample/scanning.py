@@ -1,0 +1,105 @@
+"""Open-ended families: walk up in complexity until the first significant minimum, however far that is."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from outsample.criteria.base import Criterion
+from outsample.curve import RiskCurve
+from outsample.families import branches, joined, reordered
+from outsample.learners import FitError
+from outsample.problem import Problem
+from outsample.rules import Rule, first_local_minimum, significant_minimum
+from outsample.searching import Outcome
+
+FIRST_BLOCK = 8
+MOST_MODELS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Endless:
+    """A family along one parameter without a last value; other parameters are fixed."""
+
+    parameter: str
+    values: Iterator[Any]
+    fixed: dict[str, Any]
+
+
+def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: Any) -> Endless | None:
+    """The open-ended family of a grid, None when every parameter has a list of values."""
+    endless = [(grid, name) for grid in grids for name, values in grid.items() if not hasattr(values, "__len__")]
+    if not endless:
+        return None
+    grid, name = endless[0]
+    if rule not in ("first-local-minimum", first_local_minimum):
+        raise ValueError(
+            f'param_grid: {name} has no last value; only rule "first-local-minimum" can stop on it, got rule {rule!r}'
+        )
+    several = [
+        other for other, values in grid.items() if other != name and hasattr(values, "__len__") and len(values) != 1
+    ]
+    if len(endless) > 1 or len(grids) > 1 or several:
+        raise ValueError(f"param_grid: {name} has no last value; every other parameter must have exactly one value")
+    return Endless(name, _rewound(grid[name]), {k: v[0] for k, v in grid.items() if k != name})
+
+
+def _rewound(values: Any) -> Iterator[Any]:
+    """A copy of the iterator where one can be made, so that a second fit starts at the first value again."""
+    try:
+        return iter(copy.copy(values))
+    except TypeError:
+        return iter(values)
+
+
+def scan(problem: Problem, estimator: Any, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
+    """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
+    prototype = clone(estimator).set_params(**endless.fixed)
+    curves: list[RiskCurve] = []
+    size, whole, found, ended = FIRST_BLOCK, None, None, False
+    while found is None and not ended:
+        values = list(itertools.islice(endless.values, size))
+        block, ended = _block(problem, prototype, endless.parameter, values, criterion, len(curves))
+        ended = ended or len(values) < size
+        if block is not None:
+            curves.append(block)
+        if not curves:
+            raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
+        whole = replace(joined(curves, [tuple(c.params) for c in curves]), ordered=True)
+        found = significant_minimum(whole)
+        ended = ended or len(whole) >= MOST_MODELS
+        size *= 2
+    assert whole is not None
+    walked = first_local_minimum(whole) if found is None else found
+    order = np.argsort(whole.complexity, kind="stable")
+    settings = tuple({**endless.fixed, **params} for params in whole.params)
+    return Outcome(reordered(replace(whole, params=settings), order), order, int(np.flatnonzero(order == walked)[0]))
+
+
+def _block(
+    problem: Problem, prototype: Any, parameter: str, values: list[Any], criterion: Criterion, number: int
+) -> tuple[RiskCurve | None, bool]:
+    """(curve of a block in the order of its values, whether the family ended inside it).
+
+    A family ends where the estimator rejects a value: more neighbours than rows, say.
+    """
+    ended = False
+    while values:
+        candidates = [{parameter: value} for value in values]
+        part = branches(prototype, candidates, response=problem.response, weighted=problem.weight is not None)[0]
+        try:
+            curve = criterion.curve(problem.on(part.path, number))
+        except (FitError, ValueError):
+            if number == 0 and len(values) == 1:
+                raise
+            values, ended = values[: len(values) // 2], True
+            continue
+        curve = replace(curve, params=part.settings)
+        return reordered(curve, np.argsort(part.positions, kind="stable")), ended
+    return None, True

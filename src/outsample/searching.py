@@ -1,0 +1,189 @@
+"""From settings to a curve over all of them, and the model a rule chooses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import FitFailedWarning
+
+from outsample.criteria import Permutation
+from outsample.criteria.base import Criterion
+from outsample.criteria.labels import LabelCriterion
+from outsample.curve import RiskCurve
+from outsample.families import Branch, Positions, branches, joined, reordered
+from outsample.learners import FitError
+from outsample.losses import Floats
+from outsample.paths import RefitPath
+from outsample.problem import Problem
+from outsample.rules import Rule, minimum
+
+MEASURED_ORDER = (
+    "These models have no natural order of complexity; they are ordered by their optimism on permuted labels."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    curve : over all candidates, simplest first.
+    positions : (models,) where each model of the curve stands in the user's order.
+    best_model : the chosen model's place in the curve.
+    error_score : the score of settings that could not be fitted.
+    """
+
+    curve: RiskCurve
+    positions: Positions
+    best_model: int
+    error_score: Any = np.nan
+
+    @property
+    def best_position(self) -> int:
+        """The chosen model's place in the user's order."""
+        return int(self.positions[self.best_model])
+
+
+def search_settings(
+    problem: Problem,
+    estimator: Any,
+    settings: list[dict[str, Any]],
+    criterion: Criterion,
+    rule: Rule,
+    fast: bool,
+    error_score: Any,
+) -> Outcome:
+    """Estimate every setting and choose by the rule."""
+    parts = branches(estimator, settings, response=problem.response, weighted=problem.weight is not None, fast=fast)
+    curve, positions = _judged(problem, parts, criterion, error_score)
+    if not curve.ordered:
+        curve, order = _ordered_by_optimism(problem, estimator, curve, criterion, rule)
+        positions = positions[order]
+    return Outcome(curve, positions, chosen_model(curve, positions, criterion, rule), error_score)
+
+
+def chosen_model(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: Rule) -> int:
+    """The model a rule chooses.
+
+    Where the criterion stands for scikit-learn's own searches, ties for the minimum go to the first setting of the
+    grid, as they do there.
+    """
+    if rule is minimum and criterion.stands_for_scikit_learn:
+        scores = np.nan_to_num(mean_scores(curve), nan=-np.inf)
+        tied = np.flatnonzero(scores == scores.max())
+        return int(tied[np.argmin(positions[tied])])
+    index = int(rule(curve))
+    if not 0 <= index < len(curve):
+        raise ValueError(f"rule returned {index}, but the curve has {len(curve)} models")
+    return index
+
+
+def mean_scores(curve: RiskCurve) -> Floats:
+    """Greater-is-better score of each model; the mean over splits where there are splits, as scikit-learn takes it."""
+    if curve.fold_risks is None:
+        return np.asarray(curve.loss.score(curve.out_sample))
+    return np.asarray(np.average(np.ascontiguousarray(curve.loss.score(curve.fold_risks).T), axis=1))
+
+
+def _judged(
+    problem: Problem, parts: list[Branch], criterion: Criterion, error_score: Any
+) -> tuple[RiskCurve, Positions]:
+    curves: list[RiskCurve] = []
+    kept: list[Branch] = []
+    failed: list[Branch] = []
+    for number, part in enumerate(parts):
+        for branch, curve in _curves_of(problem, part, number, criterion, error_score):
+            if curve is None:
+                failed.append(branch)
+            else:
+                kept.append(branch)
+                curves.append(curve)
+    if not curves:
+        raise ValueError(f"every one of the {len(failed)} settings of the grid was rejected by the estimator")
+    whole = joined(curves, [branch.settings for branch in kept])
+    for branch in failed:
+        whole = joined([whole, _nothing_known(whole)], [tuple(whole.params), branch.settings])
+    positions = np.concatenate([branch.positions for branch in kept + failed])
+    return whole, positions
+
+
+def _curves_of(
+    problem: Problem, branch: Branch, number: int, criterion: Criterion, error_score: Any
+) -> list[tuple[Branch, RiskCurve | None]]:
+    """The curve of a branch; where it fails and failures have a score, the curve of each of its models."""
+    posed = problem.on(branch.path, number)
+    if error_score == "raise":
+        return [(branch, criterion.curve(posed))]
+    try:
+        return [(branch, criterion.curve(posed))]
+    except (FitError, ValueError, TypeError) as error:
+        if len(branch.settings) == 1 and isinstance(branch.path, RefitPath):
+            if not isinstance(error, FitError):
+                raise
+            warnings.warn(f"{branch.settings[0]} was rejected: {error}", FitFailedWarning, stacklevel=2)
+            return [(branch, None)]
+    return [
+        found
+        for i, single in enumerate(_singles(branch))
+        for found in _curves_of(problem, single, 1000 * (number + 1) + i, criterion, error_score)
+    ]
+
+
+def _singles(branch: Branch) -> list[Branch]:
+    """Each model of a branch on its own, refitted, so that one bad setting does not spoil the others."""
+    estimator = branch.path.estimator
+    return [
+        Branch(RefitPath.over(estimator, [setting]), (setting,), branch.positions[[i]])
+        for i, setting in enumerate(branch.settings)
+    ]
+
+
+def _nothing_known(curve: RiskCurve) -> RiskCurve:
+    """A curve of one model with no number known."""
+    one = reordered(curve, np.array([0]))
+    unknown: dict[str, Any] = {
+        name: None if getattr(one, name) is None else np.full(getattr(one, name).shape, np.nan)
+        for name in (
+            "in_sample",
+            "optimism",
+            "out_sample",
+            "standard_error",
+            "monte_carlo_error",
+            "draws",
+            "fold_risks",
+        )
+    }
+    return replace(one, n_fits=0, seconds=0.0, path="", notes=(), out_of_fold=None, **unknown)
+
+
+def _ordered_by_optimism(
+    problem: Problem, estimator: Any, curve: RiskCurve, criterion: Criterion, rule: Rule
+) -> tuple[RiskCurve, Positions]:
+    """Models without a natural order, simplest first by their optimism on permuted labels.
+
+    Label criteria have measured it already. Others are spared the fits when the rule does not look at the order.
+    """
+    if isinstance(criterion, LabelCriterion):
+        optimism, extra_fits = curve.optimism, 0
+    elif rule is minimum:
+        return curve, np.arange(len(curve))
+    else:
+        optimism, extra_fits = _permutation_optimism(problem, estimator, curve.params)
+    order = np.argsort(optimism, kind="stable")
+    sorted_curve = reordered(replace(curve, complexity=optimism, n_fits=curve.n_fits + extra_fits), order)
+    return replace(sorted_curve, notes=(*sorted_curve.notes, MEASURED_ORDER)), order
+
+
+def _permutation_optimism(problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]) -> tuple[Floats, int]:
+    parts = branches(estimator, settings, response=problem.response, weighted=problem.weight is not None)
+    optimism, n_fits = np.empty(len(settings)), 0
+    for number, part in enumerate(parts):
+        curve = Permutation().curve(problem.on(part.path, 500 + number))
+        optimism[part.positions] = curve.optimism
+        n_fits += curve.n_fits
+    return optimism, n_fits
