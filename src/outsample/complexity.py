@@ -1,0 +1,256 @@
+"""Complexities: how well a hypothesis set fits labels that carry no information. Two classes, ±1 in the formulas.
+
+All are means over drawn labels r of max_h (1/n) Σ r_i h(x_i) = 1 − 2 e', e' the least training error on r. The
+maximum is found by running the learner, so for a learner that does not minimise the training error the number is a
+lower bound; it is exact for the sets of `outsample.hypotheses`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from outsample.complexity_record import Complexity
+from outsample.criteria.label_engine import measured_draws
+from outsample.draws import FreePermutation, HalfFlips, LabelDraws, LabelScheme, RademacherSigns, WithReplacement
+from outsample.hypotheses import HypothesisSet
+from outsample.learners import last_step
+from outsample.losses import Floats
+from outsample.paths import Path
+from outsample.problem import LABEL_DRAWS, Problem, pose
+from outsample.running import child_seed, seed_sequence
+
+Array = NDArray[Any]
+
+
+class Options(TypedDict, total=False):
+    """What all complexities take by name; see `permutation_complexity`."""
+
+    param: str | None
+    values: Sequence[Any] | None
+    n_draws: int
+    random_state: Any
+    n_jobs: int | None
+    fast: bool
+
+
+def permutation_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+    """P_in = E_π max_h (1/n) Σ y^π_i h(x_i): fit to permuted labels (Magdon-Ismail & Mertsalov, §3.1).
+
+    For a risk minimiser P_in = ½ ê_gen + ȳ E[ḡ^π] with ê_gen the permutation estimate of the optimism in squared
+    units, four times the 0–1 units of `estimate` (Theorem 4); `mean_product` is the last term.
+
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet` (X is then not needed: None).
+    X, y : the data, two classes.
+    param, values : a parameter of the estimator and its values: the complexity of every model of a path.
+    n_draws : label vectors drawn, 100 unless told; all distinct ones when they are no more than that.
+    random_state : the seed; with the same seed the criterion `Permutation` meets the same draws.
+    n_jobs, fast : as in `estimate`.
+    """
+    return _measured("permutation complexity", FreePermutation(), estimator, X, y, **options)
+
+
+def label_bootstrap_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+    """B_in, the permutation complexity's twin with labels drawn with replacement; |B_in − P_in| ≤ 1/√n (Lemma 6).
+
+    Parameters as for `permutation_complexity`.
+    """
+    return _measured("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
+
+
+def rademacher_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+    """R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r; y only names the classes.
+
+    Parameters as for `permutation_complexity`. Half of it is the optimism that criterion "rademacher" adds; all
+    of it enters `rademacher_bound`.
+    """
+    return _measured("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
+
+
+def maximal_discrepancy(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+    """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
+
+    The labels of a random half are flipped; with e' the training error on those, the discrepancy is 1 − 2e'.
+    Parameters as for `permutation_complexity`; one draw unless told.
+    """
+    return _measured("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
+
+
+def expected_discrepancy(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+    """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with coin flips σ (§4.5): flip where σ_i = 1, value 2(n₊/n − e').
+
+    Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.
+    """
+    found = _measured("expected discrepancy", RademacherSigns(), estimator, X, y, **options)
+    exact = found.monte_carlo_error is not None and not np.any(found.monte_carlo_error)
+    return found if exact else _around_flipped_share(found)
+
+
+def _around_flipped_share(found: Complexity) -> Complexity:
+    """1 − 2e' becomes 2(n₊/n − e')."""
+    draws = found.draws + (2 * found.flipped - 1)[:, None]
+    return replace(found, value=_entry(draws.mean(axis=0), found), draws=draws, monte_carlo_error=_error(draws, found))
+
+
+def _measured(
+    kind: str,
+    scheme: LabelScheme,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    param: str | None = None,
+    values: Sequence[Any] | None = None,
+    n_draws: int = 100,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    fast: bool = True,
+) -> Complexity:
+    start = time.perf_counter()
+    if isinstance(n_draws, bool) or int(n_draws) != n_draws or n_draws < 1:
+        raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}")
+    if isinstance(estimator, HypothesisSet):
+        found = _of_hypotheses(kind, scheme, estimator, y, int(n_draws), random_state)
+    else:
+        problem = _problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
+        found = complexity_on(problem, kind, scheme, int(n_draws))
+    return replace(found, seconds=time.perf_counter() - start)
+
+
+def complexity_on(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int) -> Complexity:
+    """The complexity of every model of a problem's path; the problem counts zero-one loss of two classes."""
+    _check_two_classes(kind, problem.target.n_classes)
+    draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
+    optimism, errors = measured_draws(problem, draws, 0, len(draws))
+    flipped = np.array([np.mean(draws[i] != problem.y) for i in range(len(draws))])
+    return _record(
+        kind,
+        1 - 2 * errors,
+        np.full(len(draws), 1 / len(draws)),
+        single=len(problem.path) == 1,
+        exhaustive=draws.exhaustive,
+        products=1 - 2 * (optimism + errors),
+        flipped=flipped,
+        minimised=bool(getattr(last_step(problem.path.estimator), "minimises_training_error", False)),
+        n_samples=problem.n_samples,
+        n_fits=len(draws) * problem.design.fits_per_draw,
+        params=tuple(problem.path.params),
+    )
+
+
+def _problem(
+    kind: str, estimator: Any, X: Any, y: Any, param: Any, values: Any, random_state: Any, n_jobs: Any, fast: bool
+) -> Problem:
+    path = estimator if isinstance(estimator, Path) else None
+    learner = estimator if path is None else path.estimator
+    if not is_classifier(learner):
+        raise ValueError(
+            f"{kind} is defined for two classes, {type(learner).__name__} is no classifier; for regression use "
+            'estimate(…, criterion="permutation") or generalized_degrees_of_freedom'
+        )
+    problem = pose(
+        learner,
+        X,
+        y,
+        parameter=param,
+        values=values,
+        loss="zero-one",
+        random_state=random_state,
+        n_jobs=n_jobs,
+        fast=fast,
+    )
+    return problem if path is None else problem.on(path)
+
+
+def _check_two_classes(kind: str, n_classes: int | None) -> None:
+    if n_classes != 2:
+        raise ValueError(
+            f"{kind} is defined for two classes, y has {n_classes}; with more classes use "
+            'estimate(…, criterion="permutation"), which takes any number, or one class against the rest'
+        )
+
+
+def _of_hypotheses(
+    kind: str, scheme: LabelScheme, hypotheses: HypothesisSet, y: Any, n_draws: int, random_state: Any
+) -> Complexity:
+    codes = _codes(kind, y, hypotheses.n_samples)
+    Y, weights, exhaustive = _labels(scheme, codes, n_draws, seed_sequence(random_state))
+    signs = 2.0 * Y - 1
+    means = hypotheses.signs[hypotheses.best(signs)].mean(axis=1)
+    return _record(
+        kind,
+        hypotheses.maxima(signs)[:, None],
+        weights,
+        single=True,
+        exhaustive=exhaustive,
+        products=(2 * codes.mean() - 1) * means[:, None],
+        flipped=(codes != Y).mean(axis=1),
+        minimised=True,
+        n_samples=len(codes),
+        n_fits=0,
+        params=({},),
+    )
+
+
+def _codes(kind: str, y: Any, n_samples: int) -> Array:
+    """y as codes of two classes."""
+    labels = np.asarray(y)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
+        raise ValueError(f"{kind} is defined for two classes, y holds real values")
+    if labels.shape != (n_samples,):
+        raise ValueError(f"y must have one label per sample, shape ({n_samples},), got {labels.shape}")
+    _check_two_classes(kind, len(classes))
+    return codes
+
+
+def _labels(scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> tuple[Array, Floats, bool]:
+    """(label vectors, their probabilities, whether these are all): every labelling with its probability if few."""
+    if isinstance(scheme, WithReplacement) and 2.0 ** len(y) <= n_draws:
+        Y = np.stack(list(RademacherSigns().arrangements(y)))
+        share = y.mean()
+        ones = Y.sum(axis=1)
+        return Y, share**ones * (1 - share) ** (len(y) - ones), True
+    draws = LabelDraws(scheme, y, n_draws, child_seed(seed, LABEL_DRAWS))
+    return draws[:], np.full(len(draws), 1 / len(draws)), draws.exhaustive
+
+
+def _record(
+    kind: str,
+    draws: Floats,
+    weights: Floats,
+    *,
+    single: bool,
+    exhaustive: bool,
+    products: Floats,
+    minimised: bool,
+    **more: Any,
+) -> Complexity:
+    at_most = minimised or bool((draws >= 1 - 1e-12).all())
+    bare = Complexity(
+        value=0.0, monte_carlo_error=None, kind=kind, lower_bound=not at_most, draws=draws, single=single, **more
+    )
+    return replace(
+        bare,
+        value=_entry(weights @ draws, bare),
+        mean_product=_entry(weights @ products, bare),
+        monte_carlo_error=_entry(np.zeros(draws.shape[1]), bare) if exhaustive else _error(draws, bare),
+    )
+
+
+def _error(draws: Floats, record: Complexity) -> Any:
+    if len(draws) < 2:
+        return None
+    return _entry(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)), record)
+
+
+def _entry(values: Floats, record: Complexity) -> Any:
+    return float(values[0]) if record.single else values
