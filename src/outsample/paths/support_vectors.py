@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,17 +89,31 @@ class Kernel:
         """Kernel values of all pairs of rows, (rows of A, rows of B)."""
         product = A @ B.T
         dots = np.asarray(product.toarray() if sparse.issparse(product) else product, order="C")
+        values = self._of_dots(dots, A, B)
         if A is B:
-            # The solver keeps the diagonal in double precision and breaks ties by it: equal rows need
-            # equal entries, which a matrix product does not promise.
-            np.fill_diagonal(dots, _squares(A))
+            np.fill_diagonal(values, self._own(_squares(A)))
+        return values
+
+    def _of_dots(self, dots: Floats, A: Any, B: Any) -> Floats:
         if self.name == "linear":
             return dots
         if self.name == "rbf":
             squared_distances = _squares(A)[:, None] + _squares(B) - 2.0 * dots
             return np.asarray(np.exp(-self.gamma * squared_distances))
         inner = self.gamma * dots + self.coef0
-        return np.asarray(np.tanh(inner) if self.name == "sigmoid" else _power(inner, int(self.degree)))
+        return np.asarray(np.tanh(inner)) if self.name == "sigmoid" else _power(inner, int(self.degree))
+
+    def _own(self, squares: Floats) -> Floats:
+        """Kernel values of rows with themselves, to libsvm's last digit.
+
+        The solver keeps these in double precision and breaks ties by them, so equal rows need equal
+        values, which a product of matrices does not promise, nor numpy's tanh the digits of the C library.
+        """
+        if self.name == "rbf":
+            return np.ones(len(squares))
+        if self.name == "sigmoid":
+            return np.array([math.tanh(self.gamma * s + self.coef0) for s in squares])
+        return self._of_dots(squares, None, None)
 
 
 def _power(base: Floats, exponent: int) -> Floats:
