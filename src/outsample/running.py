@@ -128,7 +128,7 @@ def _completed(
     # Workers that are threads share one limit: held here, a unit that ends does not lift it for the others.
     with one_blas_thread():
         for attempt in range(RETRIES + 1):
-            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            parallel = _workers(n_jobs)
             units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())
             try:
                 for index, result in parallel(units):
@@ -138,6 +138,14 @@ def _completed(
             except Exception as error:
                 if attempt == RETRIES or not _worker_lost(error):
                     raise
+
+
+def _workers(n_jobs: int | None) -> Any:
+    """Workers that hand out results as they come, or all at the end where the back end cannot do better."""
+    try:
+        return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    except ValueError:
+        return joblib.Parallel(n_jobs=n_jobs)
 
 
 def _worker_lost(error: BaseException) -> bool:

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import time
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from outsample.running import child_generator, child_integer, child_seed, seed_sequence, spread
+
+
+def squared(x):
+    time.sleep(0.002 * (5 - x % 5))
+    return x * x
+
+
+def blas_threads(x):
+    time.sleep(0.01 * (x % 3))
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def failing(x):
+    if x == 3:
+        raise ZeroDivisionError("three")
+    return x
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "multiprocessing"])
+def test_results_come_in_the_order_of_the_tasks(backend):
+    with joblib.parallel_config(backend):
+        n_jobs = 1 if backend == "sequential" else 2
+        assert list(spread(squared, [(i,) for i in range(12)], n_jobs)) == [i * i for i in range(12)]
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_linear_algebra_runs_on_one_thread_and_the_limit_is_lifted_after(backend):
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads(0)
+        with joblib.parallel_config(backend):
+            seen = list(spread(blas_threads, [(i,) for i in range(12)], 3))
+        assert {threads for unit in seen for threads in unit} == {1}
+        assert blas_threads(0) == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_of_a_task_reaches_the_caller(n_jobs):
+    with pytest.raises(ZeroDivisionError, match="three"):
+        list(spread(failing, [(i,) for i in range(6)], n_jobs))
+
+
+class Kept(dict):
+    def put(self, index, result):
+        self[index] = result
+
+
+def test_finished_tasks_are_not_run_again():
+    kept = Kept({0: "old", 2: "old", 5: "old"})
+    results = list(spread(squared, [(i,) for i in range(6)], 1, kept))
+    assert results == ["old", 1, "old", 9, 16, "old"]
+    assert list(spread(failing, [(i,) for i in range(6)], 1, kept)) == results
+
+
+def test_no_tasks_no_results():
+    assert list(spread(squared, [], 2)) == []
+
+
+@pytest.mark.parametrize("make", [lambda: 3, lambda: np.int64(3), lambda: np.random.SeedSequence(3)])
+def test_equal_random_states_give_equal_seeds(make):
+    assert child_integer(seed_sequence(make()), 1) == child_integer(np.random.SeedSequence(3), 1)
+
+
+def test_generators_are_read_once():
+    a, b = (seed_sequence(np.random.default_rng(5)).entropy for _ in range(2))
+    c, d = (seed_sequence(np.random.RandomState(5)).entropy for _ in range(2))
+    assert a == b
+    assert c == d
+    assert seed_sequence(None).entropy != seed_sequence(None).entropy
+
+
+@pytest.mark.parametrize("bad", [-1, "zero", 1.5, True])
+def test_random_state_that_is_none(bad):
+    with pytest.raises(ValueError, match=f"random_state must be .* got {bad!r}"):
+        seed_sequence(bad)
+
+
+def test_children_have_fixed_addresses():
+    seed = seed_sequence(0)
+    assert child_integer(seed, 1, 2) == child_integer(child_seed(seed, 1), 2)
+    assert child_generator(seed, 4).integers(1000) == child_generator(seed, 4).integers(1000)
+    assert len({child_integer(seed, i) for i in range(1000)}) == 1000
+    assert all(0 <= child_integer(seed, i) < 2**31 for i in range(100))
