@@ -1,0 +1,211 @@
+"""Criteria that are bounds: the out-sample error exceeds them with probability at most δ, model by model.
+
+They are far above the error they bound, often vacuous; for choosing a model only their shape matters. Over a whole
+path the probability is that of each model; a union bound over k models divides δ by k.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.svm import LinearSVC
+
+from outsample import bounds
+from outsample.bounds.record import Bound, check_delta, limit
+from outsample.criteria.base import Criterion
+from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
+from outsample.curve import RiskCurve
+from outsample.draws import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
+from outsample.learners import fit, last_step, seeded
+from outsample.losses import Floats
+from outsample.problem import Problem
+
+LINEAR = (LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier, LinearDiscriminantAnalysis, LinearSVC)
+NOT_PROVED = (
+    "the learner is not known to minimise the training error: its complexity is a lower bound on that of its "
+    "hypothesis set, and the limit is not proved"
+)
+
+
+@dataclass(frozen=True)
+class BoundCriterion(Criterion):
+    """What all bounds share.
+
+    Parameters
+    ----------
+    delta : probability with which the limit may fail, for each model.
+    """
+
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+
+    def check(self, problem: Problem) -> None:
+        check_two_classes(self.name, problem)
+        if problem.weight is not None:
+            raise ValueError(
+                f'criterion {self.name!r} is proved for equal weights; leave sample_weight out, or "kfold"'
+            )
+
+    def _recorded(self, problem: Problem, bound: Bound, n_fits: int, **more: Any) -> RiskCurve:
+        notes = more.pop("notes", ())
+        if np.all(bound.vacuous):
+            notes = (*notes, "every limit is at or above 1: vacuous as a guarantee, though it still ranks the models")
+        return problem.curve(
+            out_sample=np.asarray(bound.value),
+            criterion=self.name,
+            estimand=(
+                f"an upper limit on {problem.loss.on_new_data}, right for each model with probability "
+                f"{1 - self.delta:.4g} ({bound.theorem})"
+            ),
+            n_fits=n_fits,
+            notes=notes,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class DrawnBound(BoundCriterion):
+    """Bounds whose complexity is measured by fits to drawn labels; `n_draws` of them."""
+
+    n_draws: int = 10
+
+    scheme: ClassVar[LabelScheme]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1:
+            raise ValueError(f"n_draws must be a positive integer, got {self.n_draws!r}")
+
+    @abstractmethod
+    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
+        """The limit of every model, (models,)."""
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        draws, correlation = drawn_fits(problem, self.scheme, int(self.n_draws))
+        bound = self.bound(problem.in_sample, correlation.mean(axis=0), problem.n_samples)
+        proved = getattr(last_step(problem.path.estimator), "minimises_training_error", False)
+        return self._recorded(
+            problem,
+            bound,
+            (len(draws) + 1) * problem.design.fits_per_draw,
+            notes=() if proved else (NOT_PROVED,),
+            monte_carlo_error=error_of_mean(correlation, draws.exhaustive),
+        )
+
+
+@dataclass(frozen=True)
+class PermutationBound(DrawnBound):
+    """The bound by permutation complexity, see `outsample.bounds.permutation_bound`."""
+
+    name: ClassVar[str] = "permutation-bound"
+    scheme: ClassVar[LabelScheme] = FreePermutation()
+
+    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
+        return bounds.permutation_bound(in_sample=in_sample, complexity=complexity, n=n, delta=self.delta)
+
+
+@dataclass(frozen=True)
+class RademacherBound(DrawnBound):
+    """The bound by Rademacher complexity, see `outsample.bounds.rademacher_bound`."""
+
+    name: ClassVar[str] = "rademacher-bound"
+    scheme: ClassVar[LabelScheme] = RademacherSigns()
+
+    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
+        return bounds.rademacher_bound(in_sample=in_sample, complexity=complexity, n=n, delta=self.delta)
+
+
+@dataclass(frozen=True)
+class DiscrepancyBound(DrawnBound):
+    """The bound by maximal discrepancy, see `outsample.bounds.maximal_discrepancy_bound`; one draw is its own."""
+
+    n_draws: int = 1
+
+    name: ClassVar[str] = "discrepancy-bound"
+    scheme: ClassVar[LabelScheme] = HalfFlips()
+
+    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
+        return bounds.maximal_discrepancy_bound(in_sample=in_sample, discrepancy=complexity, n=n, delta=self.delta)
+
+
+@dataclass(frozen=True, eq=False)
+class VCBound(BoundCriterion):
+    """The bound by VC dimension, see `outsample.bounds.vc_bound`.
+
+    Parameters
+    ----------
+    dimension : the VC dimension of every model: a number, a function of a model's parameters, or one number per
+        model, simplest first. None knows linear classifiers only: the number of columns plus one.
+    """
+
+    dimension: float | Sequence[float] | Callable[[dict[str, Any]], float] | None = None
+
+    name: ClassVar[str] = "vc-bound"
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        self._dimensions(problem)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        bound = bounds.vc_bound(
+            in_sample=problem.in_sample,
+            dimension=self._dimensions(problem),
+            n=problem.n_samples,
+            delta=self.delta,
+        )
+        return self._recorded(problem, bound, problem.design.fits_per_draw)
+
+    def _dimensions(self, problem: Problem) -> Floats:
+        models = len(problem.path)
+        if callable(self.dimension):
+            return np.array([float(self.dimension(dict(params))) for params in problem.path.params])
+        if self.dimension is None:
+            return np.full(models, self._linear_dimension(problem))
+        given = np.atleast_1d(np.asarray(self.dimension, dtype=np.float64))
+        if len(given) not in (1, models):
+            raise ValueError(f"dimension has {len(given)} entries for {models} models; give one number, or one each")
+        return np.broadcast_to(given, (models,))
+
+    def _linear_dimension(self, problem: Problem) -> float:
+        if type(problem.path.estimator) not in LINEAR:
+            raise ValueError(
+                f"criterion {self.name!r} does not know the VC dimension of {type(problem.path.estimator).__name__}; "
+                'pass VCBound(dimension=…), measure it with effective_vc_dimension, or use "rademacher-bound"'
+            )
+        return float(np.shape(problem.X)[1] + 1)
+
+
+@dataclass(frozen=True)
+class MarginBound(BoundCriterion):
+    """The margin bound of linear classifiers, see `outsample.bounds.linear_margin_bound`: refits every model."""
+
+    name: ClassVar[str] = "margin-bound"
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        assert problem.target.classes is not None
+        labels = problem.target.classes[problem.y]
+        limits = []
+        for params in problem.path.params:
+            model = seeded(clone(problem.path.estimator).set_params(**params), problem.real_seed)
+            fit(model, problem.X, labels)
+            limits.append(bounds.linear_margin_bound(model, problem.X, labels, self.delta))
+        shares = np.array([found.in_sample for found in limits])
+        gaps = np.array([found.gap for found in limits])
+        whole = limit(
+            shares,
+            gaps,
+            n=problem.n_samples,
+            delta=self.delta,
+            theorem=limits[0].theorem,
+            assumptions=limits[0].assumptions,
+        )
+        return self._recorded(problem, whole, len(limits) + problem.design.fits_per_draw)

@@ -1,0 +1,104 @@
+"""Penalties by discrepancy: how different the errors on two parts of the data can be made (two classes).
+
+Flip the labels of one part and fit: a learner that fits those labels well disagrees with itself on the two parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.criteria.label_engine import measured_draws
+from outsample.curve import RiskCurve
+from outsample.draws import HalfFlips, LabelDraws, LabelScheme, RademacherSigns
+from outsample.losses import Floats, ZeroOneLoss, weighted_mean
+from outsample.problem import LABEL_DRAWS, Problem
+from outsample.running import child_seed
+
+
+def check_two_classes(name: str, problem: Problem) -> None:
+    """Raise ValueError unless the problem counts wrong labels of two classes."""
+    if problem.target.n_classes != 2:
+        n_classes = problem.target.n_classes
+        kind = "real values" if n_classes is None else f"{n_classes} classes"
+        raise ValueError(f'criterion {name!r} is for two classes, y has {kind}; use "permutation" or "kfold"')
+    if not isinstance(problem.loss, ZeroOneLoss):
+        raise ValueError(f'criterion {name!r} is for zero-one loss, the loss is {problem.loss.name!r}; use "kfold"')
+    if problem.groups is not None:
+        raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')
+
+
+def drawn_fits(problem: Problem, scheme: LabelScheme, n_draws: int) -> tuple[LabelDraws, Floats]:
+    """(the draws, 1 − 2 e' of every model fitted to each, (draws, models)), e' the error on the drawn labels."""
+    draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
+    errors = measured_draws(problem, draws, 0, len(draws))[1]
+    return draws, 1 - 2 * errors
+
+
+@dataclass(frozen=True)
+class MaximalDiscrepancy(Criterion):
+    """In-sample error plus the maximal discrepancy of two halves (Bartlett, Boucheron & Lugosi, eq. 6).
+
+    The labels of a random half are flipped; with e' the training error on those, the discrepancy is 1 − 2e'. For a
+    learner that minimises the training error this is an upper estimate: its mean over data sets is at least the
+    expected error on new data.
+    """
+
+    name: ClassVar[str] = "discrepancy"
+
+    def check(self, problem: Problem) -> None:
+        check_two_classes(self.name, problem)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        _, correlation = drawn_fits(problem, HalfFlips(), 1)
+        return problem.curve(
+            out_sample=problem.in_sample + correlation[0],
+            criterion=self.name,
+            estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by the discrepancy of two halves",
+            n_fits=2 * problem.design.fits_per_draw,
+        )
+
+
+@dataclass(frozen=True)
+class ExpectedDiscrepancy(Criterion):
+    """In-sample error plus the expected discrepancy of random splits (Bartlett, Boucheron & Lugosi, §4.5).
+
+    Labels are flipped where a coin says so; with n₊ flips and training error e' on those labels, a draw gives
+    2(n₊/n − e'). An upper estimate as `MaximalDiscrepancy`, of less variance.
+    """
+
+    n_draws: int = 10
+
+    name: ClassVar[str] = "expected-discrepancy"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1:
+            raise ValueError(f"n_draws must be a positive integer, got {self.n_draws!r}")
+
+    def check(self, problem: Problem) -> None:
+        check_two_classes(self.name, problem)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        draws, correlation = drawn_fits(problem, RademacherSigns(), int(self.n_draws))
+        flipped = weighted_mean(draws[:] != problem.y, problem.weight)
+        discrepancy = correlation + (2 * flipped - 1)[:, None]
+        return problem.curve(
+            out_sample=problem.in_sample + discrepancy.mean(axis=0),
+            criterion=self.name,
+            estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by the expected discrepancy",
+            n_fits=(len(draws) + 1) * problem.design.fits_per_draw,
+            monte_carlo_error=error_of_mean(discrepancy, draws.exhaustive),
+            draws=discrepancy,
+        )
+
+
+def error_of_mean(draws: Floats, exhaustive: bool) -> Floats:
+    """Monte-Carlo error of the mean over draws, (models,): zero when these are all, nan for a single one."""
+    if exhaustive:
+        return np.zeros(draws.shape[1])
+    if len(draws) < 2:
+        return np.full(draws.shape[1], np.nan)
+    return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))
