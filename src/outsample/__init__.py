@@ -1,12 +1,13 @@
 """How good will this model be on new data, and which model should I pick?"""
 
 from ._version import __version__
-from .criteria import Criterion, LabelBootstrap, Permutation, Rademacher, Resubstitution
+from .criteria import ApproximateLeaveOneOut, Criterion, LabelBootstrap, Permutation, Rademacher, Resubstitution
 from .curve import ErrorEstimate, RiskCurve
 from .estimating import estimate
 from .search import GridSearch, RandomizedSearch
 
 __all__ = [
+    "ApproximateLeaveOneOut",
     "Criterion",
     "ErrorEstimate",
     "GridSearch",

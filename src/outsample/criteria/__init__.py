@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+from .approximate import ApproximateLeaveOneOut
 from .base import Criterion
 from .formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
 from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
@@ -19,6 +20,7 @@ CRITERIA: dict[str, Any] = {
     "holdout": HoldOut,
     "kfold": CrossValidation,
     "loo": LeaveOneOut,
+    "alo": ApproximateLeaveOneOut,
     "fpe": FPE,
     "aic": AIC,
     "bic": BIC,
