@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from outsample import ErrorEstimate, RiskCurve
+from outsample.losses import SquaredLoss, ZeroOneLoss
+from outsample.scorers import ScorerLoss
+
+
+def curve(**changes):
+    fields = {
+        "complexity": np.array([1.0, 2.0, 3.0]),
+        "params": ({"k": 1}, {"k": 2}, {"k": 3}),
+        "in_sample": np.array([0.4, 0.2, 0.0]),
+        "optimism": np.array([0.02, 0.1, 0.3]),
+        "out_sample": np.array([0.42, 0.3, 0.3]),
+        "standard_error": np.array([0.03, 0.04, np.nan]),
+        "monte_carlo_error": np.array([0.01, 0.0, 0.02]),
+        "draws": np.array([[0.0, 0.1, 0.3], [0.04, 0.1, 0.3]]),
+        "loss": ZeroOneLoss(),
+        "criterion": "permutation",
+        "estimand": "the expected zero-one loss on a new sample",
+        "n_fits": 11,
+        "n_samples": 50,
+        "seconds": 0.25,
+        "path": "TreePath",
+    }
+    return RiskCurve(**(fields | changes))
+
+
+def test_estimate_of_one_model():
+    result = curve().estimate(1)
+    assert (result.in_sample, result.optimism, result.out_sample) == (0.2, 0.1, 0.3)
+    assert (result.standard_error, result.monte_carlo_error) == (0.04, 0.0)
+    assert (result.n_fits, result.seconds, result.loss, result.criterion) == (11, 0.25, "zero-one", "permutation")
+    np.testing.assert_array_equal(result.draws, [0.1, 0.1])
+    assert len(curve()) == 3
+
+
+def test_the_two_error_bars_are_not_mixed():
+    first = curve().estimate(0)
+    assert first.standard_error == 0.03
+    assert first.monte_carlo_error == 0.01
+    assert curve().estimate(2).standard_error is None
+    assert curve(monte_carlo_error=None).estimate(0).monte_carlo_error is None
+
+
+def test_scores_come_back_in_their_own_scale():
+    scores = curve(loss=ScorerLoss(None, "r2"), in_sample=np.array([-0.9]), optimism=np.array([0.2]))
+    scores = dataclasses.replace(scores, out_sample=np.array([-0.7]), draws=np.array([[0.1], [0.3]]))
+    result = scores.estimate(0)
+    assert (result.in_sample, result.optimism, result.out_sample) == (0.9, -0.2, 0.7)
+    assert result.monte_carlo_error == 0.01
+    np.testing.assert_array_equal(result.draws, [-0.1, -0.3])
+    assert "= in-sample 0.9 − optimism 0.2" in str(result)
+
+
+def test_interval_takes_both_errors_together():
+    low, high = curve().estimate(0).interval(0.9)
+    half = stats.norm.ppf(0.95) * math.hypot(0.03, 0.01)
+    assert (low, high) == pytest.approx((0.42 - half, 0.42 + half))
+
+
+def test_interval_with_few_degrees_of_freedom_is_students():
+    low, high = curve(freedom=4).estimate(1).interval()
+    half = stats.t.ppf(0.975, 4) * 0.04
+    assert (low, high) == pytest.approx((0.3 - half, 0.3 + half))
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
+def test_interval_level_must_be_a_probability(level):
+    with pytest.raises(ValueError, match=f"level must be between 0 and 1, got {level}"):
+        curve().estimate(0).interval(level)
+
+
+def test_no_error_bar_no_interval():
+    bare = curve(standard_error=None, monte_carlo_error=None).estimate(0)
+    with pytest.raises(ValueError, match="'permutation' gives no error bar"):
+        bare.interval()
+
+
+def test_print_is_three_lines():
+    lines = str(curve().estimate(0)).split("\n")
+    assert lines == [
+        "out-sample zero-one: 0.42 ± 0.03 (standard error) ± 0.01 (Monte Carlo)",
+        "= in-sample 0.4 + optimism 0.02, by permutation: 11 fits, 0.25 s",
+        "estimates the expected zero-one loss on a new sample",
+    ]
+    assert str(curve(n_fits=1, notes=("Mind the gap.",)).estimate(0)).endswith("Mind the gap.")
+    assert "1 fit," in str(curve(n_fits=1).estimate(0))
+
+
+def test_notebooks_get_a_table():
+    page = curve(estimand="a < b & c", notes=("<script>",)).estimate(0)._repr_html_()
+    assert page.startswith("<table>")
+    assert "a &lt; b &amp; c" in page
+    assert "<script>" not in page
+    assert "Monte-Carlo error" in page
+
+
+def test_to_dict_is_plain():
+    record = curve(notes=("note",)).estimate(0).to_dict()
+    assert json.loads(json.dumps(record)) == record
+    assert record["out_sample"] == 0.42
+    assert record["notes"] == ["note"]
+
+
+@pytest.mark.parametrize("record", [curve(), curve().estimate(0)], ids=["curve", "estimate"])
+def test_records_are_frozen(record):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record.out_sample = 0.0
+
+
+def test_fields_of_the_public_face():
+    names = {field.name for field in dataclasses.fields(ErrorEstimate)}
+    assert names >= set(
+        [
+            "in_sample",
+            "optimism",
+            "out_sample",
+            "monte_carlo_error",
+            "standard_error",
+            "n_fits",
+            "seconds",
+            "loss",
+            "criterion",
+        ]
+    )
+    names = {field.name for field in dataclasses.fields(RiskCurve)}
+    assert names >= set(
+        ["complexity", "params", "in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error"]
+    )
+
+
+def test_squared_loss_is_reported_as_it_is():
+    assert curve(loss=SquaredLoss()).estimate(0).in_sample == 0.4
