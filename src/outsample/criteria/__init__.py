@@ -7,6 +7,9 @@ from typing import Any
 
 from .approximate import ApproximateLeaveOneOut
 from .base import Criterion
+from .bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
+from .covariance import CovariancePenalty, generalized_degrees_of_freedom
+from .discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
 from .formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
 from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from .one_row_out import LeaveOneOut
@@ -27,6 +30,14 @@ CRITERIA: dict[str, Any] = {
     "cp": MallowsCp,
     "gcv": GCV,
     "vc": VCPenalty,
+    "discrepancy": MaximalDiscrepancy,
+    "expected-discrepancy": ExpectedDiscrepancy,
+    "covariance": CovariancePenalty,
+    "permutation-bound": PermutationBound,
+    "rademacher-bound": RademacherBound,
+    "discrepancy-bound": DiscrepancyBound,
+    "vc-bound": VCBound,
+    "margin-bound": MarginBound,
 }
 
 
@@ -50,15 +61,24 @@ __all__ = [
     "CRITERIA",
     "FPE",
     "GCV",
+    "CovariancePenalty",
     "Criterion",
     "CrossValidation",
+    "DiscrepancyBound",
+    "ExpectedDiscrepancy",
     "HoldOut",
     "LabelBootstrap",
     "LeaveOneOut",
     "MallowsCp",
+    "MarginBound",
+    "MaximalDiscrepancy",
     "Permutation",
+    "PermutationBound",
     "Rademacher",
+    "RademacherBound",
     "Resubstitution",
+    "VCBound",
     "VCPenalty",
     "as_criterion",
+    "generalized_degrees_of_freedom",
 ]

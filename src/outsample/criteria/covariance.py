@@ -1,0 +1,187 @@
+"""The covariance penalty: labels drawn around a reference fit instead of permuted (Efron 2004).
+
+ê_out = e_in + (2/n) Σ cov(y*_i, g*_i) for squared error, with y* drawn around the reference; for other losses the
+same idea, the expected risk on labels drawn anew minus the risk on those fitted. What it estimates is the error on
+new labels at the same X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.criteria.discrepancy import error_of_mean
+from outsample.criteria.labels import Permutation
+from outsample.criteria.reference_choice import choose_reference
+from outsample.curve import RiskCurve
+from outsample.learners import FitError
+from outsample.losses import Floats, SquaredLoss, weighted_mean
+from outsample.problem import LABEL_DRAWS, LEARNER_DRAWS, Problem, pose
+from outsample.references import Reference, ValueReference
+from outsample.running import child_generator, child_integer, spread
+
+FRESH = 1
+
+
+@dataclass(frozen=True, eq=False)
+class CovariancePenalty(Criterion):
+    """In-sample error plus the optimism on labels drawn around a reference.
+
+    Parameters
+    ----------
+    reference : where the labels are believed to come from. None is the constant: the permutation estimate itself.
+        An estimator is fitted to the data (classifiers give probabilities); an array holds means, or probabilities
+        (n, classes). "richest": the richest linear smoother of the path that leaves a degree of freedom over.
+        "cross-fitted": predictions for left-out rows by the model cross-validation likes best, with the noise they
+        show. "auto": "richest" where the path is linear in y, else "cross-fitted".
+    n_draws : label vectors drawn and refitted. Where the fit is linear in y and the loss is squared nothing is
+        drawn: the penalty is 2 σ̂² tr(S)/n exactly, 2 σ̂² p/n for least squares.
+    shrink : share of the way the reference is moved to the mean label: 0 believes it, 1 ignores it.
+    """
+
+    reference: Any = "auto"
+    n_draws: int | Literal["auto"] = 10
+    shrink: float = 0.0
+
+    name: ClassVar[str] = "covariance"
+
+    def __post_init__(self) -> None:
+        Permutation(n_draws=self.n_draws)
+        if self.reference is not None and self.n_draws == "auto":
+            raise ValueError('n_draws="auto" goes with reference=None only; give a number of draws')
+        if not 0 <= self.shrink <= 1:
+            raise ValueError(f"shrink must be between 0 and 1, got {self.shrink!r}")
+
+    def check(self, problem: Problem) -> None:
+        if self.reference is not None and problem.groups is not None:
+            raise ValueError(f"groups: criterion {self.name!r} draws every label on its own; use reference=None")
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        if self.reference is None:
+            return replace(Permutation(n_draws=self.n_draws).curve(problem), criterion=self.name)
+        reference = choose_reference(problem, self.reference, self.shrink)
+        exact = _exact_optimism(problem, reference)
+        if exact is not None:
+            return self._record(problem, reference, exact[None], exhaustive=True, n_draws=0)
+        draws = _drawn_optimism(problem, reference, int(self.n_draws))
+        return self._record(problem, reference, draws, exhaustive=False, n_draws=len(draws))
+
+    def _record(
+        self, problem: Problem, reference: Reference, draws: Floats, exhaustive: bool, n_draws: int
+    ) -> RiskCurve:
+        optimism = draws.mean(axis=0)
+        out_sample = problem.in_sample + optimism
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data} at the same X; its optimism is measured around a reference fit",
+            n_fits=(n_draws + 1) * problem.design.fits_per_draw + reference.n_fits,
+            standard_error=problem.standard_error(out_sample),
+            monte_carlo_error=error_of_mean(draws, exhaustive),
+            draws=None if exhaustive else draws,
+            notes=_freedom_note(problem, reference, optimism),
+        )
+
+
+def _freedom_note(problem: Problem, reference: Reference, optimism: Floats) -> tuple[str, ...]:
+    freedom = _degrees(problem, reference, optimism)
+    if freedom is None:
+        return ()
+    listed = ", ".join(f"{value:.4g}" for value in freedom[:5]) + (", …" if len(freedom) > 5 else "")
+    return (f"generalised degrees of freedom: {listed}",)
+
+
+def _degrees(problem: Problem, reference: Reference, optimism: Floats) -> Floats | None:
+    """Σ cov(y*_i, g*_i)/σ², (models,); None where the reference has no single noise variance."""
+    if not isinstance(reference, ValueReference) or not isinstance(problem.loss, SquaredLoss):
+        return None
+    if reference.variance == 0:
+        return None
+    return problem.effective_n * optimism / (2 * reference.variance)
+
+
+def _exact_optimism(problem: Problem, reference: Reference) -> Floats | None:
+    """2 σ² tr(S)/n where the fit is linear in y: the mean over all labels the reference could draw, (models,)."""
+    smoother = problem.design.smoother
+    if smoother is None or not isinstance(reference, ValueReference) or not isinstance(problem.loss, SquaredLoss):
+        return None
+    return 2 * reference.variance * weighted_mean(smoother.leverages, problem.weight)
+
+
+def _drawn_optimism(problem: Problem, reference: Reference, n_draws: int) -> Floats:
+    """Optimism of the fits to drawn labels, (draws, models)."""
+    judge = _Judge(problem, reference)
+    n_jobs = 1 if problem.design.batched else problem.n_jobs
+    results, cost = [], problem.design.fits_per_draw
+    for result in spread(judge, [(i,) for i in range(n_draws)], n_jobs):
+        results.append(result)
+        problem.progress(len(results) * cost, n_draws * cost)
+    return np.stack(results)
+
+
+class _Judge:
+    """Draws one label vector, fits every model to it and measures the optimism."""
+
+    def __init__(self, problem: Problem, reference: Reference) -> None:
+        self.design, self.loss, self.response = problem.design, problem.loss, problem.response
+        self.weight, self.seed, self.reference = problem.weight, problem.seed, reference
+
+    def __call__(self, i: int) -> Floats:
+        labels = self.reference.draw(child_generator(self.seed, LABEL_DRAWS, i))
+        try:
+            fitted = self.design.fitted(labels[None], self.response, [child_integer(self.seed, LEARNER_DRAWS, i)])[0]
+        except FitError as error:
+            raise FitError(f"draw {i + 1}: {error}") from error
+        rng = child_generator(self.seed, LABEL_DRAWS, i, FRESH)
+        return self.reference.optimism(self.loss, labels, fitted, self.weight, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class DegreesOfFreedom:
+    """Generalised degrees of freedom, (models,) each: Σ_i cov(y_i, ŷ_i)/σ²; and the noise variance σ²."""
+
+    value: Floats
+    monte_carlo_error: Floats
+    variance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain Python values."""
+        return {
+            "value": self.value.tolist(),
+            "monte_carlo_error": self.monte_carlo_error.tolist(),
+            "variance": self.variance,
+        }
+
+
+def generalized_degrees_of_freedom(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    param: str | None = None,
+    values: Any = None,
+    reference: Any = "auto",
+    shrink: float = 0.0,
+    n_draws: int = 50,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> DegreesOfFreedom:
+    """How many parameters a regression fit is worth (Ye 1998): how much it follows noise around a reference.
+
+    tr S for a linear smoother, exactly; for any other learner from `n_draws` refits. Parameters as for
+    `CovariancePenalty` and `estimate`.
+    """
+    problem = pose(
+        estimator, X, y, parameter=param, values=values, loss="squared", random_state=random_state, n_jobs=n_jobs
+    )
+    source = choose_reference(problem, reference, shrink)
+    exact = _exact_optimism(problem, source)
+    draws = _drawn_optimism(problem, source, n_draws) if exact is None else exact[None]
+    value = _degrees(problem, source, draws.mean(axis=0))
+    error = _degrees(problem, source, error_of_mean(draws, exhaustive=exact is not None))
+    if value is None or error is None or not isinstance(source, ValueReference):
+        raise ValueError("reference: it leaves no noise, so degrees of freedom are not defined; use another reference")
+    return DegreesOfFreedom(value, error, source.variance)

@@ -1,0 +1,132 @@
+"""From what a user calls a reference to label distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from outsample.criteria.row_engine import judged_on_folds, split_seed
+from outsample.learners import fit, respond, seeded
+from outsample.losses import Floats
+from outsample.paths import find_path
+from outsample.problem import Problem
+from outsample.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
+from outsample.splits import cross_validation_splits
+
+Array = NDArray[Any]
+
+FOLDS = 5
+NAMES = ("auto", "richest", "cross-fitted")
+
+
+def choose_reference(problem: Problem, reference: Any, shrink: float) -> Reference:
+    """The reference of a problem.
+
+    "richest" is the richest model of a path of linear smoothers that leaves a degree of freedom over;
+    "cross-fitted" the predictions for left-out rows by the model of the path that cross-validation likes best;
+    "auto" the first where there is a smoother, else the second. Otherwise an estimator, or an array of means,
+    probabilities (n, classes) or probabilities of the second class (n,).
+    """
+    if problem.target.n_outputs > 1:
+        raise ValueError(f"reference: y has {problem.target.n_outputs} columns, one is needed; use reference=None")
+    if isinstance(reference, str):
+        return _named(problem, reference, shrink)
+    if hasattr(reference, "fit"):
+        return _of_estimator(problem, reference, shrink)
+    return _given(problem, reference, shrink)
+
+
+def _named(problem: Problem, name: str, shrink: float) -> Reference:
+    if name not in NAMES:
+        raise ValueError(f"reference must be None, an estimator, an array or one of {', '.join(NAMES)}, got {name!r}")
+    if name == "cross-fitted":
+        return _cross_fitted(problem, shrink)
+    richest = _richest(problem, shrink)
+    if richest is None and name == "richest":
+        raise ValueError(
+            'reference="richest" needs linear smoothers of which one leaves a degree of freedom over; '
+            'use "cross-fitted"'
+        )
+    return _cross_fitted(problem, shrink) if richest is None else richest
+
+
+def _richest(problem: Problem, shrink: float) -> ValueReference | None:
+    smoother = problem.design.smoother
+    if smoother is None or problem.response != "predict":
+        return None
+    left = problem.n_samples - smoother.trace
+    usable = np.flatnonzero(left >= 1)
+    if len(usable) == 0:
+        return None
+    k = usable[-1]
+    return value_reference(problem.y, problem.fitted[k], degrees_of_freedom=float(smoother.trace[k]), shrink=shrink)
+
+
+def _cross_fitted(problem: Problem, shrink: float) -> Reference:
+    y, n, n_classes = problem.y, problem.n_samples, problem.target.n_classes
+    splitter = KFold(min(FOLDS, n), shuffle=True)
+    if n_classes is not None and (smallest := int(np.bincount(y).min())) > 1:
+        splitter = StratifiedKFold(min(FOLDS, smallest), shuffle=True)
+    splits = cross_validation_splits(
+        splitter, problem.X, y, classifier=n_classes is not None, groups=None, seed=split_seed(problem)
+    )
+    found = judged_on_folds(problem, splits, partition=splits.partition(n), keep=True)
+    assert found.out_of_fold is not None
+    out = found.out_of_fold[int(np.argmin(found.risks.mean(axis=0)))]
+    cost = found.n_fits - problem.design.fits_per_draw
+    if n_classes is None:
+        return value_reference(y, out, shrink=shrink, n_fits=cost)
+    return class_reference(y, noisy_labels(y, _codes(out, problem.response), n_classes), shrink=shrink, n_fits=cost)
+
+
+def _codes(out: Array, response: str) -> Array:
+    """The classes behind labels, probabilities or decision values."""
+    if response == "predict":
+        return out
+    return (out > 0).astype(np.intp) if out.ndim == 1 else out.argmax(axis=1)
+
+
+def _of_estimator(problem: Problem, estimator: Any, shrink: float) -> Reference:
+    classes = problem.target.classes
+    if classes is not None and not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"reference: {type(estimator).__name__} has no predict_proba, from which labels are drawn; "
+            'use another estimator, or "cross-fitted"'
+        )
+    model = seeded(estimator, problem.real_seed)
+    labels = problem.y if classes is None else classes[problem.y]
+    fit(model, problem.X, labels, problem.weight)
+    if classes is None:
+        mean = respond(model, problem.X, "predict", None)
+        freedom = _freedom(problem, estimator)
+        return value_reference(problem.y, mean, degrees_of_freedom=freedom, shrink=shrink, n_fits=1)
+    probabilities = respond(model, problem.X, "predict_proba", classes)
+    return class_reference(problem.y, probabilities, shrink=shrink, n_fits=1)
+
+
+def _freedom(problem: Problem, estimator: Any) -> float:
+    """Degrees of freedom of a reference that is linear in y, else 0: its residuals are then taken as they are."""
+    smoother = find_path(estimator, weighted=problem.weight is not None).bind(problem.X, None, problem.weight).smoother
+    return 0.0 if smoother is None else float(smoother.trace[0])
+
+
+def _given(problem: Problem, reference: Any, shrink: float) -> Reference:
+    values = np.asarray(reference, dtype=np.float64)
+    n, n_classes = problem.n_samples, problem.target.n_classes
+    if n_classes is None:
+        _check_shape(values, (n,))
+        return value_reference(problem.y, values, shrink=shrink)
+    if n_classes == 2 and values.shape == (n,):
+        values = np.stack([1 - values, values], axis=1)
+    _check_shape(values, (n, n_classes))
+    if (values < 0).any() or not np.allclose(values.sum(axis=1), 1):
+        raise ValueError("reference: probabilities must not be negative and must add up to one in every row")
+    return class_reference(problem.y, values, shrink=shrink)
+
+
+def _check_shape(values: Floats, shape: tuple[int, ...]) -> None:
+    if values.shape != shape or not np.isfinite(values).all():
+        raise ValueError(f"reference must be finite and have shape {shape}, got {values.shape}")

@@ -1,0 +1,136 @@
+"""Reference models: label distributions around a fit, from which labels are drawn with X fixed.
+
+Permutation draws labels as if X said nothing. A reference says what X is believed to say, and how much noise is
+left; drawing around it prices the noise at the residual and not at the total variance of y (Efron 2004; Ye 1998).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.losses import Floats, Loss, SquaredLoss, weighted_mean
+from outsample.scorers import FRESH_LABELS, SetLoss
+
+Array = NDArray[Any]
+
+
+class Reference(ABC):
+    """A distribution of label vectors, every label independent of the others."""
+
+    n_fits: int
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Array:
+        """One label vector, (n,)."""
+
+    @abstractmethod
+    def optimism(
+        self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
+    ) -> Floats:
+        """Expected risk on labels drawn anew minus risk on the labels fitted, (models,).
+
+        Parameters
+        ----------
+        labels : (n,) the drawn labels.
+        fitted : (models, n[, classes]) the models fitted to them.
+        """
+
+    def _over_fresh_labels(
+        self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
+    ) -> Floats:
+        fresh = [loss.risk(self.draw(rng), fitted, weight) for _ in range(FRESH_LABELS)]
+        return np.asarray(np.mean(fresh, axis=0) - loss.risk(labels, fitted, weight))
+
+
+@dataclass(frozen=True, eq=False)
+class ValueReference(Reference):
+    """y*_i = mean_i + a residual drawn with replacement.
+
+    Attributes
+    ----------
+    mean : (n,)
+    residuals : (m,) centred, scaled to the variance of the noise.
+    """
+
+    mean: Floats
+    residuals: Floats
+    n_fits: int = 0
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the noise."""
+        return float(np.var(self.residuals))
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        return np.asarray(self.mean + rng.choice(self.residuals, len(self.mean)))
+
+    def optimism(
+        self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
+    ) -> Floats:
+        if isinstance(loss, SquaredLoss):
+            # Twice the covariance; the part of the optimism that no fit can influence has mean zero and is left out.
+            return 2 * weighted_mean((labels - self.mean) * (fitted - self.mean), weight)
+        return self._over_fresh_labels(loss, labels, fitted, weight, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassReference(Reference):
+    """y*_i is class c with probability `probabilities[i, c]`."""
+
+    probabilities: Floats
+    n_fits: int = 0
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        steps = np.cumsum(self.probabilities, axis=1)
+        below = rng.random((len(steps), 1)) * steps[:, -1:] >= steps
+        return np.asarray(below.sum(axis=1))
+
+    def optimism(
+        self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
+    ) -> Floats:
+        if isinstance(loss, SetLoss):
+            return self._over_fresh_labels(loss, labels, fitted, weight, rng)
+        n, n_classes = self.probabilities.shape
+        expected = sum(self.probabilities[:, c] * loss.pointwise(np.full(n, c), fitted) for c in range(n_classes))
+        return weighted_mean(expected - loss.pointwise(labels, fitted), weight)
+
+
+def value_reference(
+    y: Floats, mean: Floats, *, degrees_of_freedom: float = 0.0, shrink: float = 0.0, n_fits: int = 0
+) -> ValueReference:
+    """A reference around `mean` moved the share `shrink` of the way to ȳ.
+
+    Residuals are centred and enlarged so that their variance is RSS/(n − degrees of freedom of the mean), which
+    for the residuals of least squares is the unbiased estimate of the noise.
+    """
+    moved = (1 - shrink) * mean + shrink * y.mean()
+    freedom = (1 - shrink) * degrees_of_freedom + shrink
+    residuals = y - moved
+    residuals = residuals - residuals.mean()
+    spread = float(np.sum((y - moved) ** 2)) / max(len(y) - freedom, 1.0)
+    now = float(np.var(residuals))
+    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, n_fits)
+
+
+def class_reference(codes: Array, probabilities: Floats, *, shrink: float = 0.0, n_fits: int = 0) -> ClassReference:
+    """A reference with these probabilities moved the share `shrink` of the way to the shares of the classes."""
+    shares = np.bincount(codes, minlength=probabilities.shape[1]) / len(codes)
+    return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits)
+
+
+def noisy_labels(codes: Array, predicted: Array, n_classes: int) -> Floats:
+    """Probabilities from predictions for rows the predictor never saw: right as often as it was, (n, classes).
+
+    The error rate is that of the predictions, one right and one wrong prediction added, so that neither no noise
+    nor nothing but noise is ever believed.
+    """
+    error = ((predicted != codes).sum() + 1) / (len(codes) + 2)
+    probabilities = np.full((len(codes), n_classes), error / (n_classes - 1))
+    probabilities[np.arange(len(codes)), predicted] = 1 - error
+    return probabilities
