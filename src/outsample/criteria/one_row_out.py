@@ -62,13 +62,13 @@ class LeaveOneOut(RowCriterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)
-        pooled = isinstance(problem.loss, SetLoss)
         found = judged_on_folds(
             problem,
             splits,
             partition=np.arange(problem.n_samples),
-            keep=pooled or self.keep_predictions,
+            keep=self.keep_predictions,
             weighted=False,
+            pooled=isinstance(problem.loss, SetLoss),
         )
         return self._record(problem, splits, found)
 
@@ -76,7 +76,7 @@ class LeaveOneOut(RowCriterion):
         left_out = self._left_out(problem)
         weight = None if problem.weight is None else problem.weight[left_out]
         more: dict[str, Any] = {}
-        if isinstance(problem.loss, SetLoss):
+        if found.risks is None:
             assert found.out_of_fold is not None
             out_sample = problem.loss.risk(problem.y[left_out], found.out_of_fold[:, left_out], weight)
         else:

@@ -28,13 +28,14 @@ class Tested:
 
     Attributes
     ----------
-    risks : (folds, models) risk of every model on the rows of each fold, which it never saw.
+    risks : (folds, models) risk of every model on the rows of each fold, which it never saw; None where only all
+        rows together can be judged.
     out_of_fold : (models, n[, classes or outputs]) predictions, if they were asked for; −1 (codes) or nan where a
         row was never tested.
     n_fits : learning episodes, the fit to all rows included.
     """
 
-    risks: Floats
+    risks: Floats | None
     out_of_fold: Array | None
     n_fits: int
 
@@ -50,7 +51,13 @@ def split_generator(problem: Problem) -> np.random.Generator:
 
 
 def judged_on_folds(
-    problem: Problem, splits: Splits, *, partition: Rows | None, keep: bool = False, weighted: bool = True
+    problem: Problem,
+    splits: Splits,
+    *,
+    partition: Rows | None,
+    keep: bool = False,
+    weighted: bool = True,
+    pooled: bool = False,
 ) -> Tested:
     """Judge every model on the test rows of every split.
 
@@ -59,11 +66,24 @@ def judged_on_folds(
     partition : (n,) the fold of each row, when a row's prediction may come from a closed form over this partition.
     keep : whether to keep the predictions.
     weighted : whether sample weights weigh the losses within a fold.
+    pooled : keep the predictions and judge no fold, for folds too small to be judged.
     """
+    risk = None if pooled else _FoldRisk(problem, weighted)
     left_out = None if partition is None else _left_out(problem, partition)
     if left_out is not None:
-        return _from_left_out(problem, splits, left_out, keep, weighted)
-    return _from_refits(problem, splits, keep, weighted)
+        return _from_left_out(problem, splits, left_out, risk, keep or pooled)
+    return _from_refits(problem, splits, risk, keep or pooled)
+
+
+class _FoldRisk:
+    """Risk of every model on the rows of a fold, (models,)."""
+
+    def __init__(self, problem: Problem, weighted: bool) -> None:
+        self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight if weighted else None
+
+    def __call__(self, test: Rows, predicted: Array) -> Floats:
+        weight = None if self.weight is None else self.weight[test]
+        return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
 
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:
@@ -71,34 +91,30 @@ def _left_out(problem: Problem, partition: Rows) -> Array | None:
         return problem.design.left_out_predictions(problem.y, partition, problem.response)
 
 
-def _from_left_out(problem: Problem, splits: Splits, left_out: Array, keep: bool, weighted: bool) -> Tested:
-    weight = problem.weight if weighted else None
-    risks = [
-        problem.loss.risk(problem.y[f.test], left_out[:, f.test], None if weight is None else weight[f.test])
-        for f in splits.folds
-    ]
+def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _FoldRisk | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
-    kept = None
-    if keep:
-        kept = _nothing(left_out, problem.n_samples)
-        for fold in splits.folds:
-            kept[:, fold.test] = left_out[:, fold.test]
-    return Tested(np.stack(risks), kept, n_fits)
+    tests = [fold.test for fold in splits.folds]
+    risks = None if risk is None else np.stack([risk(test, left_out[:, test]) for test in tests])
+    if not keep:
+        return Tested(risks, None, n_fits)
+    kept, rows_tested = _nothing(left_out, problem.n_samples), np.concatenate(tests)
+    kept[:, rows_tested] = left_out[:, rows_tested]
+    return Tested(risks, kept, n_fits)
 
 
-def _from_refits(problem: Problem, splits: Splits, keep: bool, weighted: bool) -> Tested:
-    judge = _Judge(problem, splits.folds, keep, weighted)
+def _from_refits(problem: Problem, splits: Splits, risk: _FoldRisk | None, keep: bool) -> Tested:
+    judge = _Judge(problem, splits.folds, risk, keep)
     risks, kept, n_fits = [], None, problem.design.fits_per_draw
     results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, problem.finished("folds"))
-    for k, (risk, cost, *predicted) in enumerate(results):
-        risks.append(risk)
+    for k, (cost, fold_risk, *predicted) in enumerate(results):
         n_fits += int(cost)
         problem.progress(n_fits, n_fits + int(cost) * (len(splits) - k - 1))
+        risks.append(fold_risk)
         if keep:
             kept = _nothing(predicted[0], problem.n_samples) if kept is None else kept
             kept[:, splits.folds[k].test] = predicted[0]
-    return Tested(np.stack(risks), kept, n_fits)
+    return Tested(None if risk is None else np.stack(risks), kept, n_fits)
 
 
 def _nothing(predicted: Array, n: int) -> Array:
@@ -110,21 +126,20 @@ def _nothing(predicted: Array, n: int) -> Array:
 class _Judge:
     """Fits the whole path to the training rows of a fold and judges it on the test rows."""
 
-    def __init__(self, problem: Problem, folds: Sequence[Split], keep: bool, weighted: bool) -> None:
+    def __init__(self, problem: Problem, folds: Sequence[Split], risk: _FoldRisk | None, keep: bool) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
-        self.classes, self.loss, self.response = problem.target.classes, problem.loss, problem.response
-        self.seed, self.folds, self.keep, self.weighted = problem.seed, folds, keep, weighted
+        self.classes, self.response, self.seed = problem.target.classes, problem.response, problem.seed
+        self.folds, self.risk, self.keep = folds, risk, keep
 
     def __call__(self, k: int) -> tuple[Array, ...]:
-        """(risk of every model, learning episodes, predictions if they are kept)."""
+        """(learning episodes, risk of every model if folds are judged, predictions if they are kept)."""
         fold = self.folds[k]
-        test_weight = None if self.weight is None or not self.weighted else self.weight[fold.test]
         try:
             predicted, cost = self._predictions(fold, child_integer(self.seed, ROW_SPLITS, LEARNER_SEED, k))
         except Exception as error:
             raise FitError(f"fold {k + 1} of {len(self.folds)}: {error}") from error
-        risk = np.asarray(self.loss.risk(self.y[fold.test], predicted, test_weight), dtype=np.float64)
-        return (risk, np.array(cost), predicted) if self.keep else (risk, np.array(cost))
+        risk = np.empty(0) if self.risk is None else self.risk(fold.test, predicted)
+        return (np.array(cost), risk, predicted) if self.keep else (np.array(cost), risk)
 
     def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
         weight = None if self.weight is None else self.weight[fold.train]

@@ -63,6 +63,7 @@ class HoldOut(RowCriterion):
         return True
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
+        assert found.risks is not None
         held_out = splits.folds[0].test
         weight = None if problem.weight is None else problem.weight[held_out]
         m = effective_number(len(held_out), weight)
@@ -134,6 +135,7 @@ class CrossValidation(RowCriterion):
         )
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
+        assert found.risks is not None
         K = len(splits)
         share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
         return self._row_curve(
