@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Path
+from .boosters import LightGBMPath, XGBoostPath
 from .ensembles import EnsemblePath
 from .headed import HeadedPath
 from .heads import split_head
@@ -20,9 +21,11 @@ FAMILIES: tuple[type[Path], ...] = (
     TreePath,
     ElasticNetPath,
     EnsemblePath,
+    LightGBMPath,
     LogisticPath,
     StagedPath,
     SupportVectorPath,
+    XGBoostPath,
 )
 
 

@@ -89,9 +89,14 @@ class OneFitPath(GridPath):
     """
 
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
-        if not all(isinstance(v, int | np.integer) and v >= 1 for v in values):
+        if not self.accepts(estimator, values):
             raise ValueError(f"{parameter} must be whole numbers of at least 1, got {list(values)}")
         super().__init__(estimator, parameter, values)
+
+    @classmethod
+    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+        """Whether every value is a number of stages or members."""
+        return all(isinstance(v, int | np.integer) and v >= 1 for v in values)
 
     @property
     def sizes(self) -> tuple[int, ...]:
