@@ -121,7 +121,7 @@ class CrossValidation(RowCriterion):
         if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
             if cv < 2:
                 raise ValueError(f"cv must be at least 2 folds, got {cv}")
-        elif cv is not None and not hasattr(cv, "split"):
+        elif isinstance(cv, str) or (cv is not None and not hasattr(cv, "split")):
             object.__setattr__(self, "cv", _listed(cv))
 
     def splits(self, problem: Problem) -> Splits:
@@ -165,6 +165,6 @@ def _listed(cv: Any) -> tuple[Any, ...]:
         pairs = tuple(cv)
     except TypeError:
         pairs = ("not pairs",)
-    if isinstance(cv, str) or not all(isinstance(p, tuple | list | np.ndarray) and len(p) == 2 for p in pairs):
+    if not all(isinstance(p, tuple | list | np.ndarray) and len(p) == 2 for p in pairs):
         raise ValueError(f"cv must be a number of folds, a splitter or pairs of (train rows, test rows), got {cv!r}")
     return pairs

@@ -1,0 +1,148 @@
+"""Penalties and closed forms: by hand, against R, against refits."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from outsample import penalties
+from outsample.closed_forms import degrees_of_freedom, leave_one_out_losses, noise_variance
+from outsample.paths import Smoother
+
+R = json.loads((Path(__file__).parent / "reference" / "rows_r.json").read_text())
+PRESS = json.loads((Path(__file__).parent / "reference" / "press.json").read_text())
+N = len(R["cars"])
+COLUMNS = np.array([[car[name] for name in ("wt", "hp", "qsec")] for car in R["cars"]])
+MPG = np.array([car["mpg"] for car in R["cars"]])
+DOF = np.array([2, 3, 4])
+IN_SAMPLE = np.array(R["rss"]) / N
+
+
+def test_aic_and_bic_against_R():
+    """R's AIC counts the noise as one more parameter and keeps the constant of the Gaussian density."""
+    constant = N * (math.log(2 * math.pi) + 1)
+    akaike = np.exp((np.array(R["aic"]) - constant - 2) / N)
+    schwarz = np.exp((np.array(R["bic"]) - constant - math.log(N)) / N)
+    np.testing.assert_allclose(penalties.aic(IN_SAMPLE, DOF, N), akaike, rtol=1e-12)
+    np.testing.assert_allclose(penalties.bic(IN_SAMPLE, DOF, N), schwarz, rtol=1e-12)
+
+
+def test_mallows_cp_against_R():
+    textbook = np.array(R["cp"])
+    ours = penalties.mallows_cp(IN_SAMPLE, DOF, N, R["sigma2"])
+    np.testing.assert_allclose(N * ours / R["sigma2"] - N, textbook, rtol=1e-10)
+    np.testing.assert_array_equal(penalties.aic(IN_SAMPLE, DOF, N, R["sigma2"]), ours)
+    assert noise_variance(IN_SAMPLE, DOF, N)[-1] == pytest.approx(R["sigma2"], rel=1e-12)
+
+
+def ridge_smoothers() -> np.ndarray:
+    """(models, n, n) of ridge with a free intercept."""
+    Z = StandardScaler().fit_transform(COLUMNS)
+    hats = [Z @ np.linalg.solve(Z.T @ Z + alpha * np.eye(3), Z.T) for alpha in R["lambda"]]
+    return np.stack(hats) + 1 / N
+
+
+def test_gcv_against_R():
+    """MASS::lm.ridge divides by n once more and does not count the intercept."""
+    hats = ridge_smoothers()
+    in_sample = ((MPG - hats @ MPG) ** 2).mean(axis=1)
+    dof = np.trace(hats, axis1=1, axis2=2)
+    np.testing.assert_allclose(penalties.gcv(in_sample, dof - 1, N) / N, R["ridge_gcv"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (penalties.fpe(2.0, 5, 20), 2 * 1.25 / 0.75),
+        (penalties.gcv(2.0, 5, 20), 2 / 0.75**2),
+        (penalties.mallows_cp(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
+        (penalties.aic(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
+        (penalties.aic(2.0, 5, 20), 2 * math.exp(0.5)),
+        (penalties.bic(2.0, 5, 20, 3.0), 2 + math.log(20) * 3 * 5 / 20),
+        (penalties.bic(2.0, 5, 20), 2 * 20**0.25),
+        (penalties.vc(2.0, 1, 100), 2 / (1 - math.sqrt(0.01 + 0.01 * math.log(100) + math.log(100) / 200))),
+        (penalties.vc(2.0, 0, 100), 2 / (1 - math.sqrt(math.log(100) / 200))),
+    ],
+)
+def test_penalties_by_hand(value, expected):
+    assert float(value) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("penalty", [penalties.fpe, penalties.gcv, penalties.vc])
+@pytest.mark.parametrize("in_sample", [0.0, 1.0])
+def test_as_many_parameters_as_samples_is_infinite(penalty, in_sample):
+    values = penalty(in_sample, np.array([20, 25, 55]), 20)
+    assert np.isposinf(values).all()
+
+
+def test_vc_is_infinite_where_its_bracket_is_not_positive():
+    values = penalties.vc(np.ones(3), np.array([1, 13, 15]), 20)
+    assert np.isfinite(values[0])
+    assert np.isposinf(values[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [((-1.0, 2, 10), "in_sample"), ((1.0, -2, 10), "dof"), ((1.0, 2, 0), "n must")],
+)
+def test_impossible_arguments_are_named(arguments, word):
+    for penalty in (penalties.fpe, penalties.gcv, penalties.vc, penalties.aic, penalties.bic):
+        with pytest.raises(ValueError, match=word):
+            penalty(*arguments)
+    with pytest.raises(ValueError, match="sigma2"):
+        penalties.mallows_cp(1.0, 2, 10, -1.0)
+
+
+def smoother_of(hats: np.ndarray) -> Smoother:
+    return Smoother(np.stack([np.diag(hat) for hat in hats]), hats.sum(axis=-1))
+
+
+def test_leave_one_out_against_brute_force():
+    hats = ridge_smoothers()
+    losses = leave_one_out_losses(smoother_of(hats), MPG, hats @ MPG)
+    scaled = StandardScaler().fit_transform(COLUMNS)
+    for m, alpha in enumerate(R["lambda"]):
+        for i in range(N):
+            Z, y = np.delete(scaled, i, axis=0), np.delete(MPG, i)
+            center = Z.mean(axis=0)
+            beta = np.linalg.solve((Z - center).T @ (Z - center) + alpha * np.eye(3), (Z - center).T @ y)
+            left_out = y.mean() + (scaled[i] - center) @ beta
+            assert losses[m, i] == pytest.approx((MPG[i] - left_out) ** 2, rel=1e-8)
+
+
+def test_leave_one_out_against_statsmodels():
+    A = np.column_stack([np.ones(N), COLUMNS])
+    hat = A @ np.linalg.pinv(A)
+    losses = leave_one_out_losses(smoother_of(hat[None]), MPG, (hat @ MPG)[None])
+    np.testing.assert_allclose(losses[0], np.square(PRESS["resid_press"]), rtol=1e-9)
+    np.testing.assert_allclose(np.diag(hat), PRESS["leverages"], rtol=1e-9)
+
+
+def test_a_row_fitted_alone_has_infinite_left_out_loss():
+    hat = np.eye(4)
+    hat[:3, :3] = 1 / 3
+    y = np.array([1.0, 2.0, 4.0, 7.0])
+    losses = leave_one_out_losses(smoother_of(hat[None]), y, (hat @ y)[None])
+    assert np.isposinf(losses[0, 3])
+    assert np.isfinite(losses[0, :3]).all()
+
+
+def test_several_outputs_average():
+    hats = ridge_smoothers()[:1]
+    Y = np.column_stack([MPG, MPG[::-1]])
+    both = leave_one_out_losses(smoother_of(hats), Y, hats @ Y)
+    each = [leave_one_out_losses(smoother_of(hats), Y[:, k], hats @ Y[:, k]) for k in range(2)]
+    np.testing.assert_allclose(both, np.mean(each, axis=0), rtol=1e-12)
+
+
+def test_degrees_of_freedom_are_the_trace():
+    hats = ridge_smoothers()
+    smoother = smoother_of(hats)
+    np.testing.assert_allclose(degrees_of_freedom(smoother, N), smoother.trace, rtol=1e-14)
+    np.testing.assert_allclose(degrees_of_freedom(smoother, N, np.full(N, 3.0)), smoother.trace, rtol=1e-14)
+    assert np.isnan(noise_variance(np.zeros(1), np.array([float(N)]), N)).all()
