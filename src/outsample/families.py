@@ -180,9 +180,12 @@ def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
 def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
     """The same models in another order, or some of them."""
     fields = {name: getattr(curve, name) for name in MODELS_LAST}
+    sorted_fields: dict[str, Any] = {
+        name: None if values is None else values[..., order] for name, values in fields.items()
+    }
     return replace(
         curve,
         params=tuple(curve.params[i] for i in order),
         out_of_fold=None if curve.out_of_fold is None else curve.out_of_fold[order],
-        **{name: None if values is None else values[..., order] for name, values in fields.items()},
+        **sorted_fields,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,13 @@ def last_step(estimator: Any) -> Any:
 
 
 def takes_weight(estimator: Any) -> bool:
-    """Whether `fit` can be given one weight per sample."""
-    return bool(has_fit_parameter(last_step(estimator), "sample_weight"))
+    """Whether `fit` can be given one weight per sample; a search hands it on to what it searches over."""
+    learner = last_step(estimator)
+    if has_fit_parameter(learner, "sample_weight"):
+        return True
+    parameters = inspect.signature(learner.fit).parameters.values()
+    hands_on = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    return hands_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
 
 
 def fit(estimator: Any, X: Any, y: Array, weight: Array | None = None) -> Any:

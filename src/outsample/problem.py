@@ -17,7 +17,7 @@ from outsample.losses import Floats, Loss
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, one_blas_thread, seed_sequence
-from outsample.tables import n_rows
+from outsample.tables import as_table, n_rows
 from outsample.target import Target, as_target
 
 Array = NDArray[Any]
@@ -220,6 +220,7 @@ def pose(
         One sentence naming the parameter and the value, before any fit.
     """
     _check_jobs(n_jobs)
+    X = as_table(X)
     n = n_rows(X)
     target = as_target(y, estimator, n)
     chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)

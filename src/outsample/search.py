@@ -62,22 +62,25 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The candidate settings, or an endless family of them."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Estimate the error of every candidate, choose, and refit the chosen one to all rows.
 
         Parameters
         ----------
         X, y : the data.
-        sample_weight : one weight per row, used in fits and in the loss.
-        groups : rows that belong together, for criteria that respect them.
+        **params : `sample_weight`, one weight per row, used in fits and in the loss; `groups`, rows that belong
+            together, for criteria that respect them.
         """
+        strangers = sorted(set(params) - {"sample_weight", "groups"})
+        if strangers:
+            raise TypeError(f"fit takes sample_weight and groups, got {', '.join(strangers)}")
         criterion, rule = as_criterion(self.criterion), as_rule(self.rule)
         honesty = as_honesty(self.honest)
         if honesty == "bootstrap" and hasattr(criterion, "keep_predictions"):
             criterion = replace(criterion, keep_predictions=True)  # type: ignore[type-var]
         settings = self._settings()
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
-            problem = self._problem(X, y, criterion, sample_weight, groups, self.progress or bar)
+            problem = self._problem(X, y, criterion, params, self.progress or bar)
             problem = store.entered(problem, self.estimator, settings, criterion)
             if isinstance(settings, list):
                 outcome = search_settings(
@@ -92,23 +95,18 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._refit(problem)
         return self
 
-    def _problem(
-        self, X: Any, y: Any, criterion: Criterion, sample_weight: Any, groups: Any, progress: Progress
-    ) -> Problem:
-        loss = self.loss
-        if loss is None:
-            loss = criterion.default_loss(self.estimator)
+    def _problem(self, X: Any, y: Any, criterion: Criterion, params: dict[str, Any], progress: Progress) -> Problem:
+        loss = criterion.default_loss(self.estimator) if self.loss is None else self.loss
         return pose(
             self.estimator,
             X,
             y,
             loss=loss,
-            sample_weight=sample_weight,
-            groups=groups,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=progress,
             fast=False,
+            **params,
         )
 
     def _keep(self, outcome: Outcome, criterion: Criterion) -> None:
@@ -206,6 +204,8 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         inner = get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         tags.input_tags.pairwise = inner.input_tags.pairwise
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.target_tags.required = True

@@ -96,15 +96,20 @@ def _judged(
     curves: list[RiskCurve] = []
     kept: list[Branch] = []
     failed: list[Branch] = []
+    reasons: list[FitError] = []
     for number, part in enumerate(parts):
         for branch, curve in _curves_of(problem, part, number, criterion, error_score):
-            if curve is None:
-                failed.append(branch)
-            else:
+            if isinstance(curve, RiskCurve):
                 kept.append(branch)
                 curves.append(curve)
+            else:
+                failed.append(branch)
+                reasons.append(curve)
     if not curves:
-        raise ValueError(f"every one of the {len(failed)} settings of the grid was rejected by the estimator")
+        kind = TypeError if isinstance(_root(reasons[0]), TypeError) else ValueError
+        raise kind(f"param_grid: the estimator rejected all {len(failed)} settings; the first because {reasons[0]}")
+    for branch, reason in zip(failed, reasons, strict=True):
+        warnings.warn(f"{branch.settings[0]} was rejected: {reason}", FitFailedWarning, stacklevel=2)
     whole = joined(curves, [branch.settings for branch in kept])
     for branch in failed:
         whole = joined([whole, _nothing_known(whole)], [tuple(whole.params), branch.settings])
@@ -114,8 +119,8 @@ def _judged(
 
 def _curves_of(
     problem: Problem, branch: Branch, number: int, criterion: Criterion, error_score: Any
-) -> list[tuple[Branch, RiskCurve | None]]:
-    """The curve of a branch; where it fails and failures have a score, the curve of each of its models."""
+) -> list[tuple[Branch, RiskCurve | FitError]]:
+    """The curve of a branch; where it fails and failures have a score, the curve or the error of each model."""
     posed = problem.on(branch.path, number)
     if error_score == "raise":
         return [(branch, criterion.curve(posed))]
@@ -125,13 +130,19 @@ def _curves_of(
         if len(branch.settings) == 1 and isinstance(branch.path, RefitPath):
             if not isinstance(error, FitError):
                 raise
-            warnings.warn(f"{branch.settings[0]} was rejected: {error}", FitFailedWarning, stacklevel=2)
-            return [(branch, None)]
+            return [(branch, error)]
     return [
         found
         for i, single in enumerate(_singles(branch))
         for found in _curves_of(problem, single, 1000 * (number + 1) + i, criterion, error_score)
     ]
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error a chain of errors began with."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _singles(branch: Branch) -> list[Branch]:

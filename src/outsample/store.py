@@ -84,7 +84,8 @@ class Store:
         return replace(problem, store=self, seed=seed)
 
     def _own_seed(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
-        given = {"entropy": str(seed.entropy), "chosen": seed.entropy is not None and seed.entropy < 2**64}
+        chosen = isinstance(seed.entropy, int) and seed.entropy < 2**64
+        given = {"entropy": str(seed.entropy), "chosen": chosen}
         known = self._fact("seed", given)
         if known["entropy"] == given["entropy"]:
             return seed

@@ -20,6 +20,12 @@ def n_rows(X: Any) -> int:
         raise TypeError(f"X must be a table of samples, got {type(X).__name__}") from None
 
 
+def as_table(X: Any) -> Any:
+    """X as it is, or as an array where it is only something that can become one."""
+    has_rows = hasattr(X, "shape") or hasattr(X, "__len__")
+    return np.asarray(X) if not has_rows and hasattr(X, "__array__") else X
+
+
 def rows(X: Any, index: NDArray[np.intp]) -> Any:
     """The rows of X at `index`, as the same kind of table."""
     if hasattr(X, "iloc"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import DataConversionWarning
 
 Array = NDArray[Any]
 
@@ -53,7 +55,7 @@ def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
     if len(labels) != n_samples:
         raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
     if n_samples < FEWEST_ROWS:
-        raise ValueError(f"X has {n_samples} rows; at least {FEWEST_ROWS} are needed")
+        raise ValueError(f"X has {n_samples} samples; at least {FEWEST_ROWS} are needed")
     _check_complete(labels)
     return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
 
@@ -73,10 +75,13 @@ def _is_classifier(estimator: Any) -> bool:
 
 
 def _as_array(y: Any) -> Array:
+    if y is None:
+        raise ValueError("an estimate requires y to be passed, but the target y is None")
     labels = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if labels.ndim == 0:
         raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
     if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn("A column-vector y was passed when a 1d array was expected; it is taken as one", DataConversionWarning, stacklevel=2)
         labels = labels[:, 0]
     if labels.ndim > 2:
         raise ValueError(f"y must have one or two dimensions, got shape {labels.shape}")
@@ -115,14 +120,14 @@ def _classes(labels: Array, estimator: Any) -> Target:
     if labels.ndim != 1:
         raise ValueError(f"y has {labels.shape[1]} columns; a classifier needs one label per row")
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
-        raise ValueError(f"y holds real values, but {type(estimator).__name__} is a classifier; use a regressor")
+        raise ValueError(f"y holds continuous values, but {type(estimator).__name__} is a classifier; use a regressor")
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(f"y mixes labels that have no common order: {', '.join(kinds)}") from None
     if len(classes) == 1:
-        raise ValueError(f"y is constant: every label is {classes[0]!r}, so there is nothing to learn")
+        raise ValueError(f"y is constant: it has one class only, {classes[0]!r}, so there is nothing to learn")
     return Target(codes.reshape(-1), classes)
 
 
