@@ -108,11 +108,13 @@ def write_page(comparison: Comparison, path: Any) -> None:
 
 def _svg(comparison: Comparison) -> str:
     """The plot as an svg element, without the XML prologue; matplotlib escapes the text in it."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 6), layout="constrained")
     draw(comparison, figure.subplots())
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with rc_context({"svg.hashsalt": "outsample"}):  # the same comparison gives the same file
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
