@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """Compiled votes of nearest neighbours: neighbour lists in, answers for every k out.
 
 Lists hold, for each queried row, its neighbours from near to far: `neighbours` (rows, depth) int64 and their

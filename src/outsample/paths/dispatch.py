@@ -7,12 +7,17 @@ from typing import Any
 
 from .base import Path
 from .boosters import LightGBMPath, XGBoostPath
+from .components import ForwardStepwisePath, PartialLeastSquaresPath
 from .ensembles import EnsemblePath
 from .headed import HeadedPath
 from .heads import split_head
+from .kernel_ridge import KernelRidgePath
+from .least_squares import LeastSquaresPath
 from .logistic import LogisticPath
+from .neighbors import NeighborsPath
 from .refit import RefitPath
 from .regularised import ElasticNetPath
+from .ridge import RidgeClassifierPath, RidgePath
 from .staged import StagedPath
 from .support_vectors import SupportVectorPath
 from .trees import TreePath
@@ -21,8 +26,15 @@ FAMILIES: tuple[type[Path], ...] = (
     TreePath,
     ElasticNetPath,
     EnsemblePath,
+    ForwardStepwisePath,
+    KernelRidgePath,
+    LeastSquaresPath,
     LightGBMPath,
     LogisticPath,
+    NeighborsPath,
+    PartialLeastSquaresPath,
+    RidgeClassifierPath,
+    RidgePath,
     StagedPath,
     SupportVectorPath,
     XGBoostPath,

@@ -30,20 +30,28 @@ class LinearFits:
     kept : (models, r), the share of each direction that a model keeps.
     lost : (models, r), 1 − kept, computed by the caller without cancellation.
     weight : (n,) or None.
-    constant : whether the basis holds the constant and every model keeps it.
+    constant : whether the first direction is the constant, which every model then keeps whole.
     """
 
-    def __init__(
-        self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool
-    ) -> None:
+    def __init__(self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool) -> None:
         self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
         self.constant = constant
 
     def coefficients(self, y: Floats) -> Floats:
-        """Lᵀ W y, (r,) or (r, outputs)."""
-        if self.weight is None:
-            return np.asarray(self.basis.T @ y)
-        return np.asarray(self.basis.T @ (self.weight.reshape(-1, *[1] * (y.ndim - 1)) * y))
+        """Lᵀ W y, (r,) or (r, outputs).
+
+        The mean goes to the constant alone, so that labels far from zero do not leak into directions that
+        are orthogonal to it only up to rounding.
+        """
+        if not self.constant:
+            return np.asarray(self.basis.T @ self._weighted(y))
+        mean = np.average(y, axis=0, weights=self.weight)
+        coefficients = np.asarray(self.basis.T @ self._weighted(y - mean))
+        coefficients[0] += mean / self.basis[0, 0]
+        return coefficients
+
+    def _weighted(self, y: Floats) -> Floats:
+        return y if self.weight is None else (self.weight * y.T).T
 
     def fitted(self, y: Floats) -> Floats:
         """In-sample predictions, (models, n[, outputs])."""
@@ -81,7 +89,7 @@ class LinearFits:
     def slack(self) -> Floats:
         """1 − leverage, (models, n), without cancellation where a row is nearly interpolated."""
         slack = 1.0 - self.smoother.leverages
-        tight = (slack < _CANCELLATION).any(axis=0)
+        tight = np.asarray((slack < _CANCELLATION).any(axis=0))
         if tight.any():
             energy = self._energy[tight]
             slack[:, tight] = self._outside(np.ones(len(tight)), energy.sum(axis=1), tight)
@@ -92,7 +100,7 @@ class LinearFits:
     def reproduced(self) -> NDArray[np.bool_]:
         """Rows whose every label the whole basis reproduces for certain, (n,): all or none of positive weight."""
         counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
-        return counted & (self.basis.shape[1] >= counted.sum())
+        return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
 
     def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.bool_]) -> Floats:
         """`whole − inside` at `rows`, exactly zero where the basis reproduces every label."""
@@ -102,7 +110,7 @@ class LinearFits:
         """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
         coefficients = self.coefficients(y)
         residuals = y - combined(self.kept, coefficients, self.basis)
-        tight = (self.slack < _CANCELLATION).any(axis=0)
+        tight = np.asarray((self.slack < _CANCELLATION).any(axis=0))
         if tight.any():
             basis = self.basis[tight]
             residuals[:, tight] = self._outside(y, basis @ coefficients, tight)

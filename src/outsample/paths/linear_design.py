@@ -67,7 +67,10 @@ class LinearDesign(Design):
         self._refitted = refitted
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        return np.stack([self._gathered(lambda part, y=y: part.fits.fitted(as_targets(y))) for y in Y])
+        return np.stack([self._fitted_to(as_targets(y)) for y in Y])
+
+    def _fitted_to(self, targets: Floats) -> Floats:
+        return self._gathered(lambda part: part.fits.fitted(targets))
 
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
         return self.linear_predictions(as_targets(y), X_new)
@@ -90,9 +93,10 @@ class LinearDesign(Design):
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
             return super().moments(Y, center, seeds)
-        return np.stack(
-            [self._gathered(lambda part, y=y: part.fits.moments(as_targets(y), center)) for y in Y]
-        )
+        return np.stack([self._moments_of(as_targets(y), center) for y in Y])
+
+    def _moments_of(self, targets: Floats, center: float) -> Floats:
+        return self._gathered(lambda part: part.fits.moments(targets, center))
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         if self._refitted is None:

@@ -47,9 +47,7 @@ class LinearClassifierDesign(Design):
         )
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
-        shares = [
-            confusion_shares(y[None], self.fitted(y[None]), len(self._class_labels), self.weight) for y in Y
-        ]
+        shares = [confusion_shares(y[None], self.fitted(y[None]), len(self._class_labels), self.weight) for y in Y]
         return np.concatenate(shares)
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
@@ -62,9 +60,7 @@ class LinearClassifierDesign(Design):
             answers[:, inside] = self._refit(y, inside, response)
         return answers
 
-    def _answers(
-        self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str
-    ) -> Array:
+    def _answers(self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str) -> Array:
         """Responses of every model, (models, n_answers[, K]), from the real values of ±1 targets."""
         n_classes = len(self._class_labels)
         seen = np.unique(y)

@@ -105,4 +105,4 @@ def _depth_for(k: int, fold: int, n: int) -> int:
 def own_positions(neighbours: Array) -> NDArray[np.intp]:
     """Where each row stands in its own list, (n,); the list's length when duplicates crowd it out."""
     is_own = neighbours == np.arange(len(neighbours))[:, None]
-    return np.where(is_own.any(axis=1), is_own.argmax(axis=1), neighbours.shape[1])
+    return np.asarray(np.where(is_own.any(axis=1), is_own.argmax(axis=1), neighbours.shape[1]))

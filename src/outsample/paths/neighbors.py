@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,10 +118,7 @@ class NeighborsDesign(Design):
         codes = np.ascontiguousarray(Y, dtype=np.int64)
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
         for votes in self._among_itself():
-            _over_draws(
-                lambda d, votes=votes: kernels.confusion_counts(*votes, codes[d], self._row_weight, counts[d]),
-                len(Y),
-            )
+            _over_draws(partial(kernels.confusion_counts, *votes), codes, (self._row_weight,), counts)
         return np.asarray(counts / self._row_weight.sum())
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
@@ -129,12 +127,8 @@ class NeighborsDesign(Design):
         values = np.ascontiguousarray(Y, dtype=np.float64)
         sums = np.zeros((len(Y), self.n_models, 2))
         for votes in self._among_itself():
-            _over_draws(
-                lambda d, votes=votes: kernels.value_moments(
-                    *votes, values[d], float(center), self._row_weight, sums[d]
-                ),
-                len(Y),
-            )
+            settings = float(center), self._row_weight
+            _over_draws(partial(kernels.value_moments, *votes), values, settings, sums)
         return np.asarray(sums / self._row_weight.sum())
 
     @property
@@ -182,13 +176,13 @@ def _searched_together(estimator: Any, ks: NDArray[np.int64], X: Any) -> list[ND
     return [part for part in (np.flatnonzero(~many), np.flatnonzero(many)) if len(part)]
 
 
-def _over_draws(work: Callable[[slice], None], draws: int) -> None:
-    """`work` on slices of the draws, in threads; the kernels release the lock."""
-    threads = max(1, min(cpu_count(), draws))
-    edges = np.linspace(0, draws, threads + 1).astype(int)
-    slices = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    if threads == 1:
-        work(slices[0])
-        return
+def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...], out: Floats) -> None:
+    """`kernel(labels, *settings, results)` on slices of the draws, in threads; kernels release the lock."""
+    threads = max(1, min(cpu_count(), len(Y)))
+    edges = np.linspace(0, len(Y), threads + 1).astype(int)
+
+    def work(first: int, last: int) -> None:
+        kernel(Y[first:last], *settings, out[first:last])
+
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, slices))
+        list(pool.map(work, edges[:-1], edges[1:]))
