@@ -142,6 +142,16 @@ class Problem:
                 finished.put(0, known)
         return np.asarray(known)
 
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What `compute` gives, computed the first time only: for criteria that share their resamples."""
+        if key not in self._remembered:
+            self._remembered[key] = compute()
+        return self._remembered[key]
+
+    @cached_property
+    def _remembered(self) -> dict[Any, Any]:
+        return {}
+
     def finished(self, stream: str) -> StoredUnits | None:
         """The finished units of one stream of work on this path, None where nothing is kept."""
         return None if self.store is None else StoredUnits(self.store, f"{self.branch}/{stream}")
