@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from typing import Any
 
 from .approximate import ApproximateLeaveOneOut
 from .base import Criterion
+from .bootstrap import Bootstrap
 from .bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
 from .covariance import CovariancePenalty, generalized_degrees_of_freedom
 from .discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
 from .formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
 from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
+from .nested import NestedCrossValidation
 from .one_row_out import LeaveOneOut
 from .rows import CrossValidation, HoldOut
 
@@ -24,6 +27,11 @@ CRITERIA: dict[str, Any] = {
     "kfold": CrossValidation,
     "loo": LeaveOneOut,
     "alo": ApproximateLeaveOneOut,
+    "nested-kfold": NestedCrossValidation,
+    "bootstrap": Bootstrap,
+    "632": partial(Bootstrap, kind="632"),
+    "632+": partial(Bootstrap, kind="632+"),
+    "optimism-bootstrap": partial(Bootstrap, kind="optimism"),
     "fpe": FPE,
     "aic": AIC,
     "bic": BIC,
@@ -72,6 +80,7 @@ __all__ = [
     "MallowsCp",
     "MarginBound",
     "MaximalDiscrepancy",
+    "NestedCrossValidation",
     "Permutation",
     "PermutationBound",
     "Rademacher",

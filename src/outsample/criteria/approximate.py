@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 
 from outsample.approximate_leave_one_out import left_out_predictors
 from outsample.criteria.base import Criterion
+from outsample.criteria.row_criterion import error_of_mean
 from outsample.curve import RiskCurve
 from outsample.learners import FitError, fit, last_step, respond, seeded
 from outsample.linear_objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
@@ -52,6 +53,10 @@ class ApproximateLeaveOneOut(Criterion):
     name: ClassVar[str] = "alo"
 
     def check(self, problem: Problem) -> None:
+        if problem.groups is not None:
+            raise ValueError(
+                'groups: criterion "alo" leaves out single rows; use "kfold", which leaves out whole groups'
+            )
         for params in problem.path.params:
             tail = last_step(clone(problem.path.estimator).set_params(**params))
             if not knows(tail):
@@ -67,15 +72,14 @@ class ApproximateLeaveOneOut(Criterion):
             results.append(result)
             problem.progress(len(results), len(problem.path))
         in_sample, left_out, leverage = (np.stack(parts) for parts in zip(*results, strict=True))
-        out_sample = np.asarray(problem.loss.risk(problem.y, left_out, problem.weight))
         head = ", the earlier steps of the pipeline fitted once to all rows" if members.headed else ""
         return problem.curve(
             in_sample=np.asarray(problem.loss.risk(problem.y, in_sample, problem.weight)),
-            out_sample=out_sample,
+            out_sample=np.asarray(problem.loss.risk(problem.y, left_out, problem.weight)),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of a model fitted to all rows but one{head}",
             n_fits=len(problem.path),
-            standard_error=_error_of_mean(problem, left_out, out_sample),
+            standard_error=_standard_error(problem, left_out),
             notes=_doubts(leverage),
         )
 
@@ -139,15 +143,12 @@ class _Approximation:
         return respond(model, X, self.response, self.labels.classes), left_out, doubt
 
 
-def _error_of_mean(problem: Problem, left_out: Array, out_sample: Floats) -> Floats | None:
-    """sd of the left-out losses over √n, (models,); None for losses of whole sets."""
+def _standard_error(problem: Problem, left_out: Array) -> Floats | None:
+    """Spread of the left-out losses over √n, (models,); None for losses of whole sets."""
     if isinstance(problem.loss, SetLoss):
         return None
-    losses = problem.loss.pointwise(problem.y, left_out)
     with np.errstate(invalid="ignore"):
-        deviations = (losses - out_sample[:, None]) ** 2
-    variance = np.average(deviations, axis=1, weights=problem.weight)
-    return np.asarray(np.sqrt(variance / (problem.effective_n - 1)))
+        return error_of_mean(problem.loss.pointwise(problem.y, left_out), problem.weight)
 
 
 def _doubts(leverage: Floats) -> tuple[str, ...]:

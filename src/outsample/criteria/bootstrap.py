@@ -1,0 +1,196 @@
+"""The bootstrap of rows: bags drawn with replacement, judged on the rows they miss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from outsample.bags import draw_bags, drawing_units, weight_repeats
+from outsample.bootstrap_estimates import OutOfBag, by_unit, out_of_bag, weight_632, weight_632_plus
+from outsample.criteria.base import Criterion
+from outsample.criteria.fits_on_rows import BAG_LEARNERS, BAGS, FitsOnRows
+from outsample.curve import RiskCurve
+from outsample.losses import Floats
+from outsample.problem import ROW_SPLITS, Problem
+from outsample.running import child_seed, spread
+from outsample.scorers import SetLoss
+
+Array = NDArray[Any]
+Counts = NDArray[np.intp]
+
+Kind = Literal["oob", "632", "632+", "optimism"]
+NAMES = {"oob": "bootstrap", "632": "632", "632+": "632+", "optimism": "optimism-bootstrap"}
+MEANINGS = {
+    "oob": "of models fitted to bags of rows, judged on the rows they miss (pessimistic: a bag holds 63% of the rows)",
+    "632": "as .368 of the in-sample and .632 of the out-of-bag risk (too low for models that fit any labels)",
+    "632+": "as a mean of in-sample and out-of-bag risk that leans to the latter the more the model overfits",
+    "optimism": "its optimism measured between bags and the sample they were drawn from (too small for models that "
+    "fit any labels)",
+}
+
+
+@dataclass(frozen=True)
+class Bootstrap(Criterion):
+    """Fit to bags of rows drawn with replacement, judge on rows outside the bags.
+
+    * "oob": each row's mean loss over the bags that miss it, then the mean over rows (Efron & Tibshirani's Err^(1)).
+    * "632": .368 e_in + .632 e_oob (Efron 1983).
+    * "632+": the weight of e_oob grows with the overfitting rate R = (e_oob − e_in)/(γ − e_in), γ the risk without
+      information, the mean loss over all pairs of a label and a prediction (Efron & Tibshirani 1997). For any
+      loss with such a crossed mean, not only zero-one.
+    * "optimism": e_in + mean over bags of (risk on all rows − risk on the bag) (Efron 1983, Harrell).
+
+    Where groups are given, whole groups are drawn. A bag is fitted as distinct rows with weights where that is the
+    same fit (see `outsample.bags.weight_repeats`), and as repeated rows otherwise. Rows that no bag misses are left out
+    of the average. A scorer judges the rows outside each bag as one set, and the bags are averaged.
+
+    Estimates the expected loss on a new sample of the model fitted to all rows. `standard_error` is the infinitesimal
+    jackknife after the bootstrap (Efron & Tibshirani 1997, §5), for "632" and "632+" with the in-sample part added and
+    their weights taken as fixed; for "optimism" the spread of the in-sample losses, enlarged to the level of the
+    estimate; None for scorers. Its interval covers the estimate's own expectation over data sets: the bias of "oob"
+    (upwards) and of "632" and "optimism" (downwards, for models that overfit) is not in it. `monte_carlo_error` is
+    what finitely many bags add.
+
+    Parameters
+    ----------
+    n_bags : number of bags, at least 2.
+    kind : see above.
+    """
+
+    n_bags: int = 100
+    kind: Kind = "oob"
+
+    def __post_init__(self) -> None:
+        if self.kind not in NAMES:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, NAMES))}, got {self.kind!r}")
+        b = self.n_bags
+        if isinstance(b, bool | str) or int(b) != b or b < 2:
+            raise ValueError(f"n_bags must be a whole number of at least 2, got {b!r}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The word for it in results."""
+        return NAMES[self.kind]
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        bags = draw_bags(units, self.n_bags, child_seed(problem.seed, ROW_SPLITS, BAGS))
+        if self.kind == "optimism":
+            return self._by_optimism(problem, bags)
+        if isinstance(problem.loss, SetLoss):
+            return self._by_sets(problem, bags)
+        return self._by_rows(problem, bags, units)
+
+    def _by_rows(self, problem: Problem, bags: Counts, units: NDArray[np.intp]) -> RiskCurve:
+        losses = (
+            problem.loss.pointwise(problem.y[bag == 0], predicted)
+            for bag, predicted in zip(bags, _outside(problem, bags), strict=True)
+        )
+        found = problem.once(("out of bag", self.n_bags), lambda: out_of_bag(bags, losses, problem.weight, units))
+        weight = self._weight(problem, found.risk)
+        return self._record(
+            problem,
+            (1 - weight) * problem.in_sample + weight * found.risk,
+            standard_error=self._standard_error(problem, found, weight, units),
+            monte_carlo_error=weight * found.monte_carlo_error,
+        )
+
+    def _standard_error(self, problem: Problem, found: OutOfBag, weight: Floats, units: NDArray[np.intp]) -> Floats:
+        if self.kind == "oob":
+            return found.standard_error()
+        losses = problem.loss.pointwise(problem.y, problem.fitted) - problem.in_sample[:, None]
+        share = np.ones(problem.n_samples) if problem.weight is None else problem.weight
+        return found.standard_error(1 - weight, by_unit(losses * share / share.sum(), units))
+
+    def _by_sets(self, problem: Problem, bags: Counts) -> RiskCurve:
+        risks = np.stack(
+            [
+                problem.loss.risk(problem.y[out], predicted, None if problem.weight is None else problem.weight[out])
+                for out, predicted in zip(bags == 0, _outside(problem, bags), strict=True)
+                if out.any()
+            ]
+        )
+        weight = self._weight(problem, risks.mean(axis=0))
+        return self._record(
+            problem,
+            (1 - weight) * problem.in_sample + weight * risks.mean(axis=0),
+            monte_carlo_error=weight * risks.std(axis=0, ddof=1) / np.sqrt(len(risks)),
+            notes=(f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged",),
+        )
+
+    def _weight(self, problem: Problem, risk: Floats) -> Floats:
+        """Weight of the out-of-bag risk, (models,)."""
+        if self.kind == "oob":
+            return np.ones(len(risk))
+        if self.kind == "632":
+            return weight_632(len(risk))
+        no_information = problem.loss.crossed_mean(problem.y, problem.fitted, problem.weight)
+        return weight_632_plus(problem.in_sample, risk, np.asarray(no_information))
+
+    def _by_optimism(self, problem: Problem, bags: Counts) -> RiskCurve:
+        optimism = []
+        everywhere = np.ones(bags.shape, dtype=bool)
+        for bag, predicted in zip(bags, _predictions(problem, bags, everywhere), strict=True):
+            inside = np.repeat(np.arange(len(bag)), bag)
+            weight = None if problem.weight is None else problem.weight[inside]
+            on_bag = problem.loss.risk(problem.y[inside], predicted[:, inside], weight)
+            optimism.append(problem.loss.risk(problem.y, predicted, problem.weight) - on_bag)
+        drawn = np.stack(optimism)
+        out_sample = problem.in_sample + drawn.mean(axis=0)
+        return self._record(
+            problem,
+            out_sample,
+            standard_error=problem.standard_error(out_sample),
+            monte_carlo_error=drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn)),
+            draws=drawn,
+        )
+
+    def _record(self, problem: Problem, out_sample: Floats, **more: Any) -> RiskCurve:
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, {MEANINGS[self.kind]}",
+            n_fits=(self.n_bags + 1) * problem.design.fits_per_draw,
+            **more,
+        )
+
+
+def _outside(problem: Problem, bags: Counts) -> Iterator[Array]:
+    """Predictions of each bag's models for the rows outside it."""
+    return _predictions(problem, bags, bags == 0)
+
+
+def _predictions(problem: Problem, bags: Counts, asked: NDArray[np.bool_]) -> Iterator[Array]:
+    """Predictions of each bag's models for the rows `asked` of them (bags, n), in the order of the bags."""
+    fits = _BagFits(problem, len(bags))
+    cost = problem.design.fits_per_draw
+    tasks = ((b, bags[b], asked[b]) for b in range(len(bags)))
+    for b, predicted in enumerate(spread(fits, tasks, problem.n_jobs)):
+        problem.progress((b + 2) * cost, (len(bags) + 1) * cost)
+        yield predicted
+
+
+class _BagFits:
+    """Fits the path to a bag, by weights or by repetition."""
+
+    def __init__(self, problem: Problem, n_bags: int) -> None:
+        self.fits = FitsOnRows(problem, BAG_LEARNERS, "bag", n_bags)
+        self.weight = problem.weight
+        self.nothing = problem.fitted[:, :0]
+        self.by_weight = problem.path.takes_weight and all(
+            weight_repeats(clone(problem.path.estimator).set_params(**params)) for params in problem.path.params
+        )
+
+    def __call__(self, number: int, bag: Counts, asked: NDArray[np.bool_]) -> Array:
+        if not asked.any():
+            return self.nothing
+        inside = np.flatnonzero(bag) if self.by_weight else np.repeat(np.arange(len(bag)), bag)
+        weight = None if self.weight is None else self.weight[inside]
+        if self.by_weight:
+            weight = np.asarray(bag[inside] * (1.0 if weight is None else weight), dtype=np.float64)
+        return self.fits.predictions(number, inside, weight, np.flatnonzero(asked))

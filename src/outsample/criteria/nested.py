@@ -1,0 +1,142 @@
+"""Nested cross-validation: an error bar for cross-validation that allows for what the folds share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.bags import drawing_units
+from outsample.criteria.base import Criterion
+from outsample.criteria.fits_on_rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
+from outsample.curve import RiskCurve
+from outsample.losses import Floats
+from outsample.nested_estimates import NestedRepeat, nested_estimate, nested_repeat
+from outsample.problem import ROW_SPLITS, Problem
+from outsample.running import child_generator, spread
+from outsample.scorers import SetLoss
+
+Array = NDArray[Any]
+Folds = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class NestedCrossValidation(Criterion):
+    """Cross-validation with the interval of Bates, Hastie & Tibshirani (2024).
+
+    Inside the rows outside each fold, cross-validation is run once more, and its distance from the risk on the fold
+    shows how wrong cross-validation is. Each pair of folds is left out once and serves both ways, so that one
+    repeat costs K(K−1)/2 + K fits of the path.
+
+    Estimates the loss on a new sample of the model fitted to all rows, corrected for the smaller size of the fits.
+    `standard_error` estimates the root mean squared error of cross-validation around the error of *the very model
+    fitted to these data*, so its interval covers that error and, being wider than the naive one, the error
+    averaged over training sets as well. It is kept between the naive standard error and √K times it, and settles
+    slowly: the paper uses 200 repeats. `monte_carlo_error` is what the random folds leave to chance in the estimate.
+
+    Parameters
+    ----------
+    cv : number of folds K, at least 3. Folds are drawn at random, whole groups where the problem has groups.
+    repeats : number of random partitions.
+
+    References
+    ----------
+    S. Bates, T. Hastie and R. Tibshirani (2024), Cross-validation: what does it estimate and how well does it do it?,
+    J. Am. Stat. Assoc. 119.
+    """
+
+    cv: int = 10
+    repeats: int = 10
+    name: ClassVar[str] = "nested-kfold"
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("cv", self.cv, 3), ("repeats", self.repeats, 1)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+    def check(self, problem: Problem) -> None:
+        if isinstance(problem.loss, SetLoss):
+            raise ValueError(
+                f"criterion {self.name!r} needs one loss per sample, {problem.loss.name} judges whole sets; "
+                'use "kfold" instead'
+            )
+        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        available = int(units.max()) + 1
+        if 2 * self.cv > available:
+            what = "rows" if problem.groups is None else "groups"
+            raise ValueError(
+                f"cv={self.cv} folds need at least two {what} each and there are {available}; "
+                f"use at most {available // 2} folds"
+            )
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        repeats = list(self._repeats(problem))
+        out_sample, standard_error = nested_estimate(repeats, self.cv, problem.effective_n)
+        alone = np.stack([nested_estimate([r], self.cv, problem.effective_n)[0] for r in repeats])
+        error = alone.std(axis=0, ddof=1) / np.sqrt(len(alone)) if len(alone) > 1 else np.full(alone.shape[1], np.nan)
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, of the model fitted to all rows",
+            n_fits=(self.repeats * self._fits_per_repeat + 1) * problem.design.fits_per_draw,
+            standard_error=standard_error,
+            monte_carlo_error=error,
+        )
+
+    @property
+    def _fits_per_repeat(self) -> int:
+        return self.cv * (self.cv + 1) // 2
+
+    def _repeats(self, problem: Problem) -> Iterator[NestedRepeat]:
+        """The losses of every repeat, summed up as they arrive."""
+        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        folds = [_random_folds(units, self.cv, problem, r) for r in range(self.repeats)]
+        left_out = [(k,) for k in range(self.cv)] + list(combinations(range(self.cv), 2))
+        planned = self.repeats * len(left_out)
+        tasks = ((r * len(left_out) + i, folds[r], out) for r in range(self.repeats) for i, out in enumerate(left_out))
+        results = spread(_FoldFits(problem, planned), tasks, problem.n_jobs)
+        cost, models = problem.design.fits_per_draw, len(problem.path)
+        for r in range(self.repeats):
+            losses = np.zeros((self.cv, models, problem.n_samples))
+            for i, out in enumerate(left_out):
+                _note(losses, folds[r], out, next(results))
+                problem.progress((r * len(left_out) + i + 2) * cost, (planned + 1) * cost)
+            outer = np.take_along_axis(losses, np.maximum(folds[r], 0)[None, None], axis=0)[0]
+            counted = folds[r] >= 0
+            weight = None if problem.weight is None else problem.weight[counted]
+            yield nested_repeat(outer[:, counted], losses[:, :, counted], folds[r][counted], weight)
+
+
+def _note(losses: Floats, folds: Folds, out: tuple[int, ...], found: Floats) -> None:
+    """Write down the losses of a fit without the folds `out`; [k, :, i] is row i without fold k and without its own."""
+    asked = np.isin(folds, out)
+    for k in out:
+        others = folds[asked] != k if len(out) == 2 else np.ones(int(asked.sum()), dtype=bool)
+        losses[k][:, np.flatnonzero(asked)[others]] = found[:, others]
+
+
+def _random_folds(units: Folds, n_folds: int, problem: Problem, repeat: int) -> Folds:
+    """Fold of each row, (n,), folds of equally many units up to one; −1 for rows that are no data."""
+    n_units = int(units.max()) + 1
+    rng = child_generator(problem.seed, ROW_SPLITS, NESTED_FOLDS, repeat)
+    of_unit = rng.permutation(np.arange(n_units) % n_folds)
+    return np.asarray(np.where(units >= 0, of_unit[units], -1), dtype=np.intp)
+
+
+class _FoldFits:
+    """Fits the path without some folds and gives the losses of their rows, (models, rows)."""
+
+    def __init__(self, problem: Problem, planned: int) -> None:
+        self.fits = FitsOnRows(problem, NESTED_LEARNERS, "fit", planned)
+        self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight
+
+    def __call__(self, number: int, folds: Folds, out: tuple[int, ...]) -> Floats:
+        asked = np.isin(folds, out)
+        train = np.flatnonzero(~asked & (folds >= 0))
+        weight = None if self.weight is None else self.weight[train]
+        predicted = self.fits.predictions(number, train, weight, np.flatnonzero(asked))
+        return np.asarray(self.loss.pointwise(self.y[asked], predicted), dtype=np.float64)
