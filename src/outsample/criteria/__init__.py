@@ -69,6 +69,8 @@ __all__ = [
     "CRITERIA",
     "FPE",
     "GCV",
+    "ApproximateLeaveOneOut",
+    "Bootstrap",
     "CovariancePenalty",
     "Criterion",
     "CrossValidation",
