@@ -1,8 +1,17 @@
 """How good will this model be on new data, and which model should I pick?"""
 
-from . import penalties
+from . import bounds, penalties
 from ._version import __version__
+from .auditing import Audit, audit
+from .column_tests import permutation_test_columns
 from .comparing import Comparison, compare
+from .complexity import (
+    expected_discrepancy,
+    label_bootstrap_complexity,
+    maximal_discrepancy,
+    permutation_complexity,
+    rademacher_complexity,
+)
 from .criteria import (
     AIC,
     BIC,
@@ -10,21 +19,33 @@ from .criteria import (
     GCV,
     ApproximateLeaveOneOut,
     Bootstrap,
+    CovariancePenalty,
     Criterion,
     CrossValidation,
+    DiscrepancyBound,
+    ExpectedDiscrepancy,
     HoldOut,
     LabelBootstrap,
     LeaveOneOut,
     MallowsCp,
+    MarginBound,
+    MaximalDiscrepancy,
     NestedCrossValidation,
     Permutation,
+    PermutationBound,
     Rademacher,
+    RademacherBound,
     Resubstitution,
+    VCBound,
     VCPenalty,
+    generalized_degrees_of_freedom,
 )
 from .curve import ErrorEstimate, RiskCurve
+from .effective_vc import effective_vc_dimension
 from .estimating import estimate
+from .hypotheses import HypothesisSet, StumpClassifier
 from .search import GridSearch, RandomizedSearch
+from .significance import permutation_test
 
 __all__ = [
     "AIC",
@@ -32,25 +53,47 @@ __all__ = [
     "FPE",
     "GCV",
     "ApproximateLeaveOneOut",
+    "Audit",
     "Bootstrap",
     "Comparison",
+    "CovariancePenalty",
     "Criterion",
     "CrossValidation",
+    "DiscrepancyBound",
     "ErrorEstimate",
+    "ExpectedDiscrepancy",
     "GridSearch",
     "HoldOut",
+    "HypothesisSet",
     "LabelBootstrap",
     "LeaveOneOut",
     "MallowsCp",
+    "MarginBound",
+    "MaximalDiscrepancy",
     "NestedCrossValidation",
     "Permutation",
+    "PermutationBound",
     "Rademacher",
+    "RademacherBound",
     "RandomizedSearch",
     "Resubstitution",
     "RiskCurve",
+    "StumpClassifier",
+    "VCBound",
     "VCPenalty",
     "__version__",
+    "audit",
+    "bounds",
     "compare",
+    "effective_vc_dimension",
     "estimate",
+    "expected_discrepancy",
+    "generalized_degrees_of_freedom",
+    "label_bootstrap_complexity",
+    "maximal_discrepancy",
     "penalties",
+    "permutation_complexity",
+    "permutation_test",
+    "permutation_test_columns",
+    "rademacher_complexity",
 ]

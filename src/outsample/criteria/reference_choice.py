@@ -75,6 +75,7 @@ def _cross_fitted(problem: Problem, shrink: float) -> Reference:
     )
     found = judged_on_folds(problem, splits, partition=splits.partition(n), keep=True)
     assert found.out_of_fold is not None
+    assert found.risks is not None
     out = found.out_of_fold[int(np.argmin(found.risks.mean(axis=0)))]
     cost = found.n_fits - problem.design.fits_per_draw
     if n_classes is None:
