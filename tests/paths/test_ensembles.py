@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample.paths.ensembles import EnsemblePath
@@ -97,6 +98,13 @@ def test_missing_sparse_and_single_precision(estimator):
     path = EnsemblePath(estimator, "n_estimators", SIZES)
     for cast in (with_holes, sparse.csr_array, sparse.csc_array, lambda t: t.astype(np.float32)):
         check_contract(path, cast(X), binary(X), cast(X_new), n_draws=2)
+
+
+def test_members_that_saw_fewer_classes():
+    """A bag of four rows often lacks a class; its member then knows fewer columns."""
+    X, X_new = smooth_table(n=20)
+    bags = BaggingClassifier(KNeighborsClassifier(2), random_state=0, max_samples=4)
+    check_contract(EnsemblePath(bags, "n_estimators", SIZES), X, three_classes(X), X_new, n_draws=2)
 
 
 def test_tiny_table_and_many_jobs():

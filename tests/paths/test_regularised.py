@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso
 
 from outsample._kernels.coordinate_descent import descend
-from outsample.paths.penalised_quadratic import minimise
+from outsample.paths.penalised_quadratic import minimise, solved_on_support
 from outsample.paths.refit import RefitDesign, RefitPath
 from outsample.paths.regularised import ElasticNetPath
 
@@ -110,6 +110,14 @@ def test_minimum_satisfies_the_conditions_of_optimality():
     assert 0 < active.sum() < 12
     np.testing.assert_allclose(pull[active], 2.0 * np.sign(b[active]), rtol=1e-12)
     assert (np.abs(pull[~active]) < 2.0).all()
+
+
+def test_a_wrong_support_is_never_accepted():
+    gram, linear = np.eye(2), np.array([3.0, 2.0])
+    assert solved_on_support(gram, linear, 1.0, 0.0, np.array([1.0, 0.0])) is None
+    assert solved_on_support(gram, linear, 1.0, 0.0, np.array([1.0, -1.0])) is None
+    right = solved_on_support(gram, linear, 1.0, 0.0, np.array([1.0, 1.0]))
+    np.testing.assert_allclose(right, [2.0, 1.0], rtol=1e-14)
 
 
 def test_kernel_with_the_compiler_off():

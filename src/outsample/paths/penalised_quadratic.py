@@ -33,7 +33,7 @@ def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, 
     sweeps = 0
     for threshold in _THRESHOLDS:
         sweeps = descend(gram, linear, l1, l2, coef, threshold * scale, _MAX_SWEEPS)
-        exact = _solved_on_support(gram, linear, l1, l2, coef)
+        exact = solved_on_support(gram, linear, l1, l2, coef)
         if exact is not None:
             return exact
     if sweeps == _MAX_SWEEPS:
@@ -41,7 +41,7 @@ def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, 
     return coef
 
 
-def _solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats) -> Floats | None:
+def solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats) -> Floats | None:
     """The minimum among vectors with the signs of `coef`, if it is the minimum among all."""
     support = np.flatnonzero(coef)
     signs = np.sign(coef[support])
