@@ -17,7 +17,9 @@ from .onefit import DrawByDraw, GridPath
 from .regularised import double_table
 
 _L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
-_MAX_UNKNOWNS = 1500
+# Beyond these Newton's method costs more than scikit-learn's own solvers.
+_MAX_UNKNOWNS_TWO_CLASSES = 500
+_MAX_UNKNOWNS_MORE_CLASSES = 200
 
 
 class LogisticPath(GridPath):
@@ -27,7 +29,7 @@ class LogisticPath(GridPath):
     scikit-learn comes as close as its tolerance lets it. A decision value that is exactly zero at the
     optimum is a tie, which rounding decides on both sides. Not served: liblinear, which penalises the
     intercept, class weights and no penalty. Left to scikit-learn itself: tables in single precision, l1
-    for several classes, `C=inf`, and more than 1500 unknowns.
+    for more than two classes, `C=inf`, and more unknowns than 500 (200 for more than two classes).
     """
 
     responses = frozenset({"predict", "predict_proba", "decision_function"})
@@ -50,10 +52,11 @@ class LogisticPath(GridPath):
 
     def _covers(self, X: Floats, n_classes: int) -> bool:
         mix = l1_share(self.estimator)
-        width = X.shape[1] if mix else min(X.shape)
-        outputs = 1 if n_classes == 2 else n_classes
+        unknowns = (X.shape[1] if mix else min(X.shape)) + 1
         finite = all(0.0 < C < np.inf for C in self.values)
-        return finite and outputs * (width + 1) <= _MAX_UNKNOWNS and (mix == 0.0 or n_classes == 2)
+        if n_classes == 2:
+            return finite and unknowns <= _MAX_UNKNOWNS_TWO_CLASSES
+        return finite and mix == 0.0 and n_classes * unknowns <= _MAX_UNKNOWNS_MORE_CLASSES
 
 
 class LogisticDesign(DrawByDraw):
