@@ -28,9 +28,10 @@ class NeighborsPath(Path):
     """k-nearest-neighbour classifiers and regressors along `n_neighbors`, any metric, any search algorithm.
 
     Every model uses the first k of one list per row, found by scikit-learn's own search with the largest k.
-    Neighbours at exactly the same distance are taken in order of their row number. scikit-learn keeps
-    whichever of them its search met first, which changes with k and the algorithm; predictions differ
-    only where the k-th and the next neighbour are equally far.
+    Neighbours at exactly the same distance are taken in order of their row number; which of those tied with
+    the last one are in the list at all is the search's choice. scikit-learn keeps whichever of them its
+    search met first, which changes with k and the algorithm; predictions differ only where the k-th and
+    the next neighbour are equally far, or where weighted votes for two classes are equal up to rounding.
     Weights given by a callable are not served here.
     """
 
