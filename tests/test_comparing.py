@@ -149,6 +149,7 @@ def test_any_rule_chooses():
         ("kfold", "criteria must be a list of at least one"),
         (["kfolds"], "did you mean 'kfold'"),
         (["kfold", "gcv"], "'gcv' is a formula for squared loss"),
+        (["kfold", "rademacher"], "Rademacher signs need two classes, y has 3 classes"),
         (["holdout", CrossValidation(60)], "cv=60 asks for more folds than the smallest class"),
     ],
 )
