@@ -66,9 +66,11 @@ class LabelCriterion(Criterion):
         """The average over all draws where a closed form gives it."""
         return None
 
+    def check(self, problem: Problem) -> None:
+        self.scheme(problem).check(problem.y, problem.target.n_classes)
+
     def _curve(self, problem: Problem) -> RiskCurve:
         scheme = self.scheme(problem)
-        scheme.check(problem.y, problem.target.n_classes)
         exact = self.exact_optimism(problem)
         if exact is not None:
             return self._record(problem, exact, np.zeros_like(exact), n_draws=0)
