@@ -74,18 +74,25 @@ class HypothesisSet:
     @property
     def shatter_coefficient(self) -> int:
         """Number of different labellings of these samples."""
-        return len(np.unique(self.signs, axis=0))
+        return len(_distinct(self.signs))
 
     def vc_dimension(self) -> int:
         """The VC dimension restricted to these samples: the most of them that are labelled in every way.
 
         Searches all subsets of samples of one size after the other: for small sets.
         """
-        labellings = np.unique(self.signs > 0, axis=0)
+        labellings = self.signs[_distinct(self.signs)] > 0
         size = 0
         while 2 ** (size + 1) <= len(labellings) and _shatters(labellings, size + 1):
             size += 1
         return size
+
+
+def _distinct(signs: Floats) -> NDArray[np.intp]:
+    """Positions of the different rows of a sign matrix, each once, in order."""
+    packed = np.packbits(signs > 0, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def _shatters(labellings: NDArray[np.bool_], size: int) -> bool:
@@ -108,7 +115,8 @@ def stump_hypotheses(X: Any) -> HypothesisSet:
         raise ValueError(f"X must be a finite table of shape (samples, features), got shape {table.shape}")
     above = [np.unique(table[:, j])[:, None] < table[:, [j]].T for j in range(table.shape[1])]
     labellings = 2.0 * np.vstack(above) - 1.0
-    return HypothesisSet(np.unique(np.vstack([labellings, -labellings]), axis=0), classes=(-1, 1))
+    both = np.vstack([labellings, -labellings])
+    return HypothesisSet(both[_distinct(both)], classes=(-1, 1))
 
 
 class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
