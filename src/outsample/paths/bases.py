@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
@@ -31,7 +32,7 @@ class Basis:
 
     Attributes
     ----------
-    steps : the fitted steps that make the table, None when there are none.
+    steps : the fitted steps that make the table, one after the other.
     table : (n, p)
     counts : position of each model in the path → number of its columns.
     """
@@ -39,6 +40,17 @@ class Basis:
     steps: tuple[Any, ...]
     table: Any
     counts: dict[int, int]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the table is an ordinary one."""
+        return not sparse.issparse(self.table)
+
+    def reproduces(self, X: Any) -> bool:
+        """Whether transforming the fitted rows again gives the table the regression was fitted to."""
+        again = self.table if not self.steps else np.asarray(self.at(X), dtype=np.float64)
+        table = np.asarray(self.table, dtype=np.float64)
+        return bool(np.abs(again - table).max(initial=0.0) <= 1e-9 * np.abs(table).max(initial=0.0))
 
     def at(self, X_new: Any) -> Any:
         """The table at new rows."""

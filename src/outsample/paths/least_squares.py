@@ -38,7 +38,8 @@ class LeastSquaresPath(Path):
     Left-out predictions exist for steps that learn nothing from the rows (polynomials, leading columns).
     Columns so ill-conditioned that scikit-learn's own solver drops directions are fitted on the same
     directions; where its cutoff falls within a few digits of a singular value, the last digits differ.
-    Computed in double precision. Sparse columns are refitted.
+    Computed in double precision. Refitted instead: sparse columns, and steps such as sampled components that
+    transform the rows they were fitted to into something else than what they gave the regression.
     """
 
     @classmethod
@@ -70,7 +71,7 @@ class LeastSquaresPath(Path):
         regression = self.estimator if alone else self.estimator.steps[-1][1]
         values = [params[self.parameter] for params in self.params]
         bases = [] if sparse.issparse(X) else fitted_bases(steps, self.parameter, values, X)
-        if any(sparse.issparse(basis.table) for basis in bases) or not bases:
+        if not bases or not all(basis.is_dense and basis.reproduces(X) for basis in bases):
             return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
         parts = [part for basis in bases for part in _parts(basis, regression, weight)]
         places = {m: (basis.table, count) for basis in bases for m, count in basis.counts.items()}
