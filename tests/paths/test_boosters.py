@@ -17,6 +17,8 @@ from outsample.paths.refit import RefitPath
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = [8, 1, 3, 3]
 LGBM = {"n_jobs": 1, "verbose": -1, "min_child_samples": 4, "random_state": 0}
 XGB = {"n_jobs": 1, "random_state": 0, "max_depth": 2}
@@ -43,11 +45,15 @@ REGRESSORS = {
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize(("table", "labels"), [(smooth_table, three_classes), (awkward_table, binary)])
-def test_classifiers_against_their_own_fits(name, table, labels):
+@pytest.mark.parametrize(
+    ("table", "labels", "responses"),
+    [(smooth_table, three_classes, None), (awkward_table, binary, ["predict"])],
+    ids=["smooth, three classes", "awkward, two classes"],
+)
+def test_classifiers_against_their_own_fits(name, table, labels, responses):
     family, estimator = CLASSIFIERS[name]
     X, X_new = table()
-    check_contract(family(estimator, "n_estimators", SIZES), X, labels(X), X_new, n_draws=2)
+    check_contract(family(estimator, "n_estimators", SIZES), X, labels(X), X_new, responses=responses, n_draws=2)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

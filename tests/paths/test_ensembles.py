@@ -20,6 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from outsample.paths.ensembles import EnsemblePath
 from outsample.paths.refit import RefitPath
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = [5, 1, 3, 3]
 
 CLASSIFIERS = {
@@ -50,11 +52,15 @@ REGRESSORS = {
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize(("table", "labels"), [(smooth_table, three_classes), (awkward_table, binary)])
-def test_classifiers_against_scikit_learn(name, labels, table):
+@pytest.mark.parametrize(
+    ("table", "labels", "responses"),
+    [(smooth_table, three_classes, None), (awkward_table, binary, ["predict"])],
+    ids=["smooth, three classes", "awkward, two classes"],
+)
+def test_classifiers_against_scikit_learn(name, table, labels, responses):
     X, X_new = table()
     path = EnsemblePath(CLASSIFIERS[name], "n_estimators", SIZES)
-    check_contract(path, X, labels(X), X_new, n_draws=2)
+    check_contract(path, X, labels(X), X_new, responses=responses, n_draws=2)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from outsample.paths.logistic import LogisticPath
 from outsample.paths.refit import RefitDesign, RefitPath
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CS = [0.1, 0.001, 100.0, 1.0, 0.1]
 NEWTON = {"solver": "newton-cholesky", "tol": 1e-12, "max_iter": 1000}
 SAGA = {"solver": "saga", "tol": 1e-14, "max_iter": 1_000_000, "random_state": 0}

@@ -12,6 +12,8 @@ from outsample.paths.penalised_quadratic import minimise, solved_on_support
 from outsample.paths.refit import RefitDesign, RefitPath
 from outsample.paths.regularised import ElasticNetPath
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 ALPHAS = [0.1, 0.001, 1.0, 50.0, 0.1, 0.02]
 TIGHT = {"tol": 1e-14, "max_iter": 100_000}
 

@@ -17,22 +17,14 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from outsample.learners import FitError
 from outsample.paths.refit import RefitPath
 from outsample.paths.staged import StagedPath
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = [8, 1, 3, 3]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Threads that wait for each other on tables this small cost more than the work."""
-    with threadpool_limits(1):
-        yield
-
-
 SMALL_LEAVES = {"min_samples_leaf": 4, "random_state": 0}
 
 CLASSIFIERS = {
@@ -90,11 +82,15 @@ REGRESSORS = {
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize(("table", "labels"), [(smooth_table, three_classes), (awkward_table, binary)])
-def test_classifiers_against_scikit_learn(name, labels, table):
+@pytest.mark.parametrize(
+    ("table", "labels", "responses"),
+    [(smooth_table, three_classes, None), (awkward_table, binary, ["predict"])],
+    ids=["smooth, three classes", "awkward, two classes"],
+)
+def test_classifiers_against_scikit_learn(name, table, labels, responses):
     estimator, parameter = CLASSIFIERS[name]
     X, X_new = table()
-    check_contract(StagedPath(estimator, parameter, SIZES), X, labels(X), X_new, n_draws=2)
+    check_contract(StagedPath(estimator, parameter, SIZES), X, labels(X), X_new, responses=responses, n_draws=2)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

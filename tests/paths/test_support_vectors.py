@@ -11,6 +11,8 @@ from outsample.paths import support_vectors
 from outsample.paths.refit import RefitDesign, RefitPath
 from outsample.paths.support_vectors import SupportVectorPath
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CS = [1.0, 0.05, 20.0, 1.0]
 KERNELS = {
     "rbf": {"kernel": "rbf"},
