@@ -119,23 +119,27 @@ def test_records_are_frozen(record):
 
 def test_fields_of_the_public_face():
     names = {field.name for field in dataclasses.fields(ErrorEstimate)}
-    assert names >= set(
-        [
-            "in_sample",
-            "optimism",
-            "out_sample",
-            "monte_carlo_error",
-            "standard_error",
-            "n_fits",
-            "seconds",
-            "loss",
-            "criterion",
-        ]
-    )
+    assert names >= {
+        "in_sample",
+        "optimism",
+        "out_sample",
+        "monte_carlo_error",
+        "standard_error",
+        "n_fits",
+        "seconds",
+        "loss",
+        "criterion",
+    }
     names = {field.name for field in dataclasses.fields(RiskCurve)}
-    assert names >= set(
-        ["complexity", "params", "in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error"]
-    )
+    assert names >= {
+        "complexity",
+        "params",
+        "in_sample",
+        "optimism",
+        "out_sample",
+        "standard_error",
+        "monte_carlo_error",
+    }
 
 
 def test_squared_loss_is_reported_as_it_is():

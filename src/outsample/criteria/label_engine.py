@@ -67,7 +67,7 @@ class _Judge:
 
     def _one_by_one(self, batch: range) -> Floats:
         """The batch again, draw by draw, so that the one that failed can be named."""
-        return np.vstack([self(range(i, i + 1)) for i in batch])
+        return np.concatenate([self(range(i, i + 1)) for i in batch], axis=1)
 
     def _errors(self, Y: Array, seeds: list[int], batch: range) -> tuple[Floats, Floats]:
         """(in-sample error, error against labels without information), each (draws, models)."""

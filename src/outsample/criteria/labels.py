@@ -71,17 +71,19 @@ class LabelCriterion(Criterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         scheme = self.scheme(problem)
+        # Before any draw, so that a learner that fails on the real labels is not blamed on drawn ones.
+        real = problem.in_sample
         exact = self.exact_optimism(problem)
         if exact is not None:
-            return self._record(problem, exact, np.zeros_like(exact), n_draws=0)
+            return self._record(problem, real + exact, np.zeros_like(exact), n_draws=0)
         draws = self._draws(problem, scheme)
         if self.n_draws == "auto" and not draws.exhaustive:
             optimism, in_sample = self._until_settled(problem, draws)
         else:
             optimism, in_sample = measured_draws(problem, draws, 0, len(draws))
         error = np.zeros(optimism.shape[1]) if _left_nothing_to_chance(draws, problem) else _spread_of_mean(optimism)
-        mean = optimism.mean(axis=0)
-        return self._record(problem, mean, error, len(optimism), draws=optimism, draw_in_sample=in_sample)
+        out_sample = real + optimism.mean(axis=0)
+        return self._record(problem, out_sample, error, len(optimism), draws=optimism, draw_in_sample=in_sample)
 
     def _draws(self, problem: Problem, scheme: LabelScheme) -> LabelDraws:
         planned = MOST_DRAWS if self.n_draws == "auto" else int(self.n_draws)
@@ -106,8 +108,9 @@ class LabelCriterion(Criterion):
         error = _spread_of_mean(compared).max()
         return bool(error <= self.tolerance * problem.loss.scale(problem.y))
 
-    def _record(self, problem: Problem, optimism: Floats, error: Floats, n_draws: int, **measured: Floats) -> RiskCurve:
-        out_sample = problem.in_sample + optimism
+    def _record(
+        self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Floats
+    ) -> RiskCurve:
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
