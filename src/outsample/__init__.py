@@ -1,51 +1,14 @@
 """How good will this model be on new data, and which model should I pick?"""
 
-from . import bounds, penalties
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
-from .auditing import Audit, audit
-from .column_tests import permutation_test_columns
-from .comparing import Comparison, compare
-from .complexity import (
-    expected_discrepancy,
-    label_bootstrap_complexity,
-    maximal_discrepancy,
-    permutation_complexity,
-    rademacher_complexity,
-)
-from .criteria import (
-    AIC,
-    BIC,
-    FPE,
-    GCV,
-    ApproximateLeaveOneOut,
-    Bootstrap,
-    CovariancePenalty,
-    Criterion,
-    CrossValidation,
-    DiscrepancyBound,
-    ExpectedDiscrepancy,
-    HoldOut,
-    LabelBootstrap,
-    LeaveOneOut,
-    MallowsCp,
-    MarginBound,
-    MaximalDiscrepancy,
-    NestedCrossValidation,
-    Permutation,
-    PermutationBound,
-    Rademacher,
-    RademacherBound,
-    Resubstitution,
-    VCBound,
-    VCPenalty,
-    generalized_degrees_of_freedom,
-)
-from .curve import ErrorEstimate, RiskCurve
-from .effective_vc import effective_vc_dimension
-from .estimating import estimate
-from .hypotheses import HypothesisSet, StumpClassifier
-from .search import GridSearch, RandomizedSearch
-from .significance import permutation_test
+
+if TYPE_CHECKING:
+    from ._public import *
 
 __all__ = [
     "AIC",
@@ -97,3 +60,20 @@ __all__ = [
     "permutation_test_columns",
     "rademacher_complexity",
 ]
+
+_MODULES = ("bounds", "penalties")
+
+
+def __getattr__(name: str) -> Any:
+    """Load the library when it is first used: the command line must answer `--help` before scikit-learn is there."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    public = import_module(f"{__name__}._public")
+    globals().update({known: getattr(public, known) for known in __all__})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
