@@ -178,7 +178,7 @@ def compare(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> c = compare(Ridge(), X, y, param_grid={"alpha": [0.01, 0.1, 1]}, criteria=["kfold", "loo"], random_state=0)
     >>> c.params["loo"]
-    {'alpha': 0.1}
+    {'alpha': 0.01}
     """
     start = time.perf_counter()
     named, chooser = _named(criteria), as_rule(rule)
