@@ -134,7 +134,7 @@ def complexity_on(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int
     return _record(
         kind,
         1 - 2 * errors,
-        np.full(len(draws), 1 / len(draws)),
+        None,
         single=len(problem.path) == 1,
         exhaustive=draws.exhaustive,
         products=1 - 2 * (optimism + errors),
@@ -212,21 +212,23 @@ def _codes(kind: str, y: Any, n_samples: int) -> Array:
     return codes
 
 
-def _labels(scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> tuple[Array, Floats, bool]:
-    """(label vectors, their probabilities, whether these are all): every labelling with its probability if few."""
+def _labels(
+    scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence
+) -> tuple[Array, Floats | None, bool]:
+    """(label vectors, their probabilities, None when equal, whether these are all labellings)."""
     if isinstance(scheme, WithReplacement) and 2.0 ** len(y) <= n_draws:
         Y = np.stack(list(RademacherSigns().arrangements(y)))
         share = y.mean()
         ones = Y.sum(axis=1)
         return Y, share**ones * (1 - share) ** (len(y) - ones), True
     draws = LabelDraws(scheme, y, n_draws, child_seed(seed, LABEL_DRAWS))
-    return draws[:], np.full(len(draws), 1 / len(draws)), draws.exhaustive
+    return draws[:], None, draws.exhaustive
 
 
 def _record(
     kind: str,
     draws: Floats,
-    weights: Floats,
+    weights: Floats | None,
     *,
     single: bool,
     exhaustive: bool,
@@ -240,10 +242,14 @@ def _record(
     )
     return replace(
         bare,
-        value=_entry(weights @ draws, bare),
-        mean_product=_entry(weights @ products, bare),
+        value=_entry(_mean(draws, weights), bare),
+        mean_product=_entry(_mean(products, weights), bare),
         monte_carlo_error=_entry(np.zeros(draws.shape[1]), bare) if exhaustive else _error(draws, bare),
     )
+
+
+def _mean(values: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(values.mean(axis=0) if weights is None else weights @ values)
 
 
 def _error(draws: Floats, record: Complexity) -> Any:

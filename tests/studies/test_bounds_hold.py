@@ -1,0 +1,25 @@
+"""Every bound against simulated problems with known errors."""
+
+import numpy as np
+
+from outsample.hypotheses import StumpClassifier
+from outsample.studies.bounds_hold import _thresholded, _true_error, bounds_hold
+
+
+def test_every_bound_holds_in_2000_problems(capsys):
+    study = bounds_hold(2000)
+    print(study)
+    assert study.all_hold
+    assert len(study.names) == 12
+    assert (study.vacuous < 1).sum() >= 8
+    assert "every bound holds: 2000 problems" in capsys.readouterr().out
+
+
+def test_true_error_against_simulation():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        x, y = _thresholded(8, 0.3, rng)
+        rule = StumpClassifier().fit(x[:, None], y)
+        x_new, y_new = _thresholded(40_000, 0.3, rng)
+        simulated = (rule.predict(x_new[:, None]) != y_new).mean()
+        assert abs(_true_error(rule, 0.3) - simulated) < 4 * 0.5 / 200

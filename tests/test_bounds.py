@@ -1,0 +1,198 @@
+"""Bounds against their formulas written out, and against the constants their sources print."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from outsample import bounds
+
+DELTAS = [0.9, 0.5, 0.1, 0.05, 0.01, 1e-6]
+SIZES = [1, 10, 100, 10_000]
+
+BY_COMPLEXITY = [
+    bounds.permutation_bound,
+    bounds.expected_permutation_bound,
+    bounds.rademacher_bound,
+]
+ONE_OF_EACH = [
+    *(lambda n, delta, f=f: f(in_sample=0.1, complexity=0.2, n=n, delta=delta) for f in BY_COMPLEXITY),
+    lambda n, delta: bounds.permutation_complexity_bound(complexity=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.one_permutation_bound(complexity=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.vc_bound(in_sample=0.1, dimension=3, n=n, delta=delta),
+    lambda n, delta: bounds.shatter_bound(in_sample=0.1, log_shatter=3, n=n, delta=delta),
+    lambda n, delta: bounds.vc_entropy_bound(in_sample=0.1, log_shatter=3, n=n, delta=delta),
+    lambda n, delta: bounds.empirical_vc_bound(in_sample=0.1, dimension=3, n=n, delta=delta),
+    lambda n, delta: bounds.maximal_discrepancy_bound(in_sample=0.1, discrepancy=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.expected_discrepancy_bound(in_sample=0.1, discrepancy=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.holdout_bound(holdout_error=0.1, n_holdout=n, delta=delta),
+    lambda n, delta: bounds.margin_bound(mistakes=0, margin=0.5, radius=1.0, n=n, delta=delta),
+]
+
+
+@pytest.mark.parametrize("bound", ONE_OF_EACH)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_corrected_constants_are_never_smaller_than_printed_ones(bound, delta):
+    for n in SIZES:
+        result = bound(n, delta)
+        assert result.value >= result.printed
+        assert result.value == pytest.approx(result.in_sample + result.gap)
+        assert result.vacuous == (result.value >= 1)
+
+
+@pytest.mark.parametrize("bound", ONE_OF_EACH)
+def test_bounds_tighten_with_samples_and_loosen_with_confidence(bound):
+    assert bound(10_000, 0.05).gap < bound(100, 0.05).gap
+    assert bound(100, 0.01).gap > bound(100, 0.1).gap
+
+
+def test_permutation_bound_against_formula_in_squared_units():
+    n, d, e_in, P_in = 500, 0.05, 0.12, 0.2
+
+    def root(c, over):
+        return math.sqrt(c / n * math.log(over / d))
+
+    squared = 4 * e_in + 4 * P_in + 4 * root(8, 2) + root(8, 6) + 2 * root(16, 12)
+    result = bounds.permutation_bound(in_sample=e_in, complexity=P_in, n=n, delta=d)
+    assert result.value == pytest.approx(squared / 4)
+    assert result.printed == pytest.approx((4 * e_in + 4 * P_in + 4 * root(8, 12)) / 4)
+    expected = 4 * e_in + 4 * P_in + root(8, 3) + 2 * root(16, 6)
+    known = bounds.expected_permutation_bound(in_sample=e_in, complexity=P_in, n=n, delta=d)
+    assert known.value == pytest.approx(expected / 4)
+    assert known.printed == pytest.approx((4 * e_in + 4 * P_in + 3 * root(8, 6)) / 4)
+
+
+def test_permutation_bound_is_cheaper_when_the_mean_complexity_is_known():
+    """Corollary 4 is Theorem 5 at δ/2 and Corollary 2 at δ/2, put together."""
+    whole = bounds.permutation_bound(in_sample=0.1, complexity=0.2, n=300, delta=0.08)
+    mean = bounds.permutation_complexity_bound(complexity=0.2, n=300, delta=0.04)
+    parts = bounds.expected_permutation_bound(in_sample=0.1, complexity=mean.value, n=300, delta=0.04)
+    assert whole.value == pytest.approx(parts.value)
+
+
+def test_one_permutation_bound_against_its_proof():
+    """The constant covers McDiarmid for the bootstrap, the flips, and 1/√n, each event at δ/2."""
+    n, d = 200, 0.05
+    steps = math.sqrt(2 / n * math.log(2 / d)) + math.sqrt(2 / n * math.log(4 / d)) + 1 / math.sqrt(n)
+    result = bounds.one_permutation_bound(complexity=0.3, n=n, delta=d)
+    assert steps <= result.gap <= 1.2 * steps
+    assert result.gap == pytest.approx((2 + 1 / math.sqrt(2 * math.log(4))) * math.sqrt(2 / n * math.log(4 / d)))
+
+
+def test_other_bounds_against_formulas():
+    n, d = 400, 0.02
+    size = {"n": n, "delta": d}
+    expected = {
+        0.1 + 0.2 + 3 * math.sqrt(math.log(2 / d) / (2 * n)): bounds.rademacher_bound(
+            in_sample=0.1, complexity=0.2, **size
+        ),
+        0.1 + math.sqrt((3 * math.log(2 * math.e * n / 3) + math.log(4 / d)) / n): bounds.vc_bound(
+            in_sample=0.1, dimension=3, **size
+        ),
+        0.1 + math.sqrt((5 + math.log(4 / d)) / n): bounds.shatter_bound(in_sample=0.1, log_shatter=5, **size),
+        0.1 + math.sqrt((60 + math.log(4)) / n) + math.sqrt(40 * math.log(2 / d) / n): bounds.vc_entropy_bound(
+            in_sample=0.1, log_shatter=5, **size
+        ),
+        0.3 + math.sqrt(21 * math.log(3 / d) / (2 * n)): bounds.maximal_discrepancy_bound(
+            in_sample=0.1, discrepancy=0.2, **size
+        ),
+        0.3 + math.sqrt(9 * math.log(2 / d) / (2 * n)): bounds.expected_discrepancy_bound(
+            in_sample=0.1, discrepancy=0.2, **size
+        ),
+        0.1 + math.sqrt(math.log(2 / d) / (2 * n)): bounds.holdout_bound(holdout_error=0.1, n_holdout=n, delta=d),
+        5 / n
+        + 27.18 * math.sqrt(4 / 0.25 * (math.log(n) ** 2 + 84) / n)
+        + math.sqrt(4 * math.log(4 / d) / (n * math.log(2))): bounds.margin_bound(
+            mistakes=5, margin=0.5, radius=2.0, **size
+        ),
+    }
+    for value, bound in expected.items():
+        assert bound.value == pytest.approx(value)
+    by_dimension = bounds.empirical_vc_bound(in_sample=0.1, dimension=3, **size)
+    by_count = bounds.vc_entropy_bound(in_sample=0.1, log_shatter=3 * math.log(n + 1), **size)
+    assert by_dimension.value == by_count.value
+
+
+def test_vc_bound_beyond_the_number_of_points():
+    assert bounds.vc_bound(in_sample=0.0, dimension=1000, n=10).value == pytest.approx(
+        math.sqrt((20 * math.log(2) + math.log(80)) / 10)
+    )
+
+
+def test_holdout_bound_of_several_models_is_a_union_bound():
+    one = bounds.holdout_bound(holdout_error=0.2, n_holdout=50, delta=0.01)
+    ten = bounds.holdout_bound(holdout_error=0.2, n_holdout=50, delta=0.1, n_models=10)
+    assert one.gap == pytest.approx(ten.gap)
+
+
+def test_linear_margin_bound_against_distances():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(30, 2)) + 4, rng.normal(size=(30, 2)) - 4])
+    y = np.repeat(["b", "a"], 30)
+    model = LinearSVC().fit(X, y)
+    w, b = model.coef_[0], model.intercept_[0]
+    distance = np.where(y == "b", 1, -1) * (X @ w + b) / math.sqrt(w @ w + b * b)
+    radius = math.sqrt(1 + (X**2).sum(axis=1).max())
+    by_hand = min(
+        bounds.margin_bound(mistakes=int((distance < m).sum()), margin=m, radius=radius, n=60).value
+        for m in distance[distance > 0]
+    )
+    assert bounds.linear_margin_bound(model, X, y).value == pytest.approx(by_hand)
+    scaled = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
+    inside = bounds.linear_margin_bound(scaled[-1], scaled[:-1].transform(X), y)
+    assert bounds.linear_margin_bound(scaled, X, y).value == pytest.approx(inside.value)
+
+
+def test_arrays_give_one_bound_per_model():
+    result = bounds.rademacher_bound(in_sample=[0.1, 0.0], complexity=[0.2, 0.9], n=1000)
+    assert result.value.shape == (2,)
+    assert result.vacuous.tolist() == [False, True]
+    assert result.to_dict()["vacuous"] == [False, True]
+
+
+def test_results_speak():
+    result = bounds.vc_bound(in_sample=0.1, dimension=3, n=10)
+    assert "vacuous" in str(result)
+    assert float(result) == result.value > 1
+    assert result.to_dict()["theorem"] in result._repr_html_().replace("&amp;", "&")
+
+
+@pytest.mark.parametrize("bound", ONE_OF_EACH)
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 2, float("nan")])
+def test_bad_delta(bound, delta):
+    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
+        bound(100, delta)
+
+
+@pytest.mark.parametrize("bound", ONE_OF_EACH)
+@pytest.mark.parametrize("n", [0, -5, 2.5])
+def test_bad_sizes(bound, n):
+    with pytest.raises(ValueError, match="positive whole number"):
+        bound(n, 0.05)
+
+
+def test_bad_numbers():
+    with pytest.raises(ValueError, match="error rate between 0 and 1"):
+        bounds.rademacher_bound(in_sample=1.6, complexity=0.2, n=10)
+    with pytest.raises(ValueError, match="correlation"):
+        bounds.permutation_bound(in_sample=0.1, complexity=4, n=10)
+    with pytest.raises(ValueError, match="dimension must be at least 1"):
+        bounds.vc_bound(in_sample=0.1, dimension=0, n=10)
+    with pytest.raises(ValueError, match="negative"):
+        bounds.empirical_vc_bound(in_sample=0.1, dimension=-1, n=10)
+    with pytest.raises(ValueError, match="logarithm of a count"):
+        bounds.shatter_bound(in_sample=0.1, log_shatter=-1, n=10)
+    with pytest.raises(ValueError, match="margin and radius"):
+        bounds.margin_bound(mistakes=0, margin=0, radius=1, n=10)
+
+
+def test_bad_linear_models():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    with pytest.raises(ValueError, match="two classes"):
+        bounds.linear_margin_bound(LogisticRegression().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="no fitted linear classifier"):
+        bounds.linear_margin_bound(SVC(kernel="rbf").fit(X, y % 2), X, y % 2)

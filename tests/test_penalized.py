@@ -1,0 +1,114 @@
+"""Penalised selection against the theorems it comes from."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import outsample
+from outsample.penalized import log_term, oracle_terms, penalized_risk, sample_size
+from outsample.problem import pose
+
+
+def curve_of(criterion, regression=False):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    signal = X[:, 0] + rng.normal(size=80)
+    tree = (DecisionTreeRegressor if regression else DecisionTreeClassifier)(random_state=0)
+    y = signal if regression else (signal > 0).astype(int)
+    problem = pose(tree, X, y, parameter="max_leaf_nodes", values=[2, 4, 8, 16], random_state=0)
+    return criterion.curve(problem)
+
+
+def test_penalized_risk_against_definition():
+    risk = np.array([0.3, 0.25, 0.2])
+    expected = [risk[k - 1] + math.sqrt(math.log(k) / 50) for k in (1, 2, 3)]
+    assert penalized_risk(risk, 50).tolist() == pytest.approx(expected)
+    fast = [risk[k - 1] + 2 * math.log(k) / 50 for k in (1, 2, 3)]
+    assert penalized_risk(risk, 50, fast=True).tolist() == pytest.approx(fast)
+    assert log_term(1, 3).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "share"),
+    [
+        ("vc-bound", 1 / 2),
+        ("vc-entropy-bound", 1 / 80),
+        ("margin-bound", math.log(2) / 8),
+        ("discrepancy", 1 / 21),
+        ("expected-discrepancy", 1 / 9),
+        ("permutation-bound", 1 / 25),
+    ],
+)
+def test_sample_sizes_against_theorems(criterion, share):
+    size = sample_size(criterion, 840)
+    assert size.m == pytest.approx(840 * share)
+    assert size.proved
+
+
+def test_held_out_losses_are_their_own_sample_size():
+    curve = curve_of(outsample.HoldOut(20))
+    assert oracle_terms(curve).size.m == 20
+    assert oracle_terms(curve).size.proved
+
+
+@pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "no such criterion"])
+def test_conventions_are_not_called_theorems(criterion):
+    size = sample_size(criterion, 100)
+    assert size.m > 0
+    assert not size.proved
+
+
+def test_tail_of_the_permutation_bound_against_mcdiarmid():
+    """e_out − e_in moves by 1/n and P_in by 4/n: with deviations ε/5 and 4ε/5 both tails are e^{−2mε²}, m = n/25."""
+    n, epsilon = 100, 0.7
+    size = sample_size("permutation-bound", n)
+    tails = math.exp(-2 * n * (epsilon / 5) ** 2) + math.exp(-2 * (4 * epsilon / 5) ** 2 / (n * (4 / n) ** 2))
+    assert tails == pytest.approx(size.gamma * math.exp(-2 * size.m * epsilon**2))
+
+
+def test_oracle_terms_against_definition():
+    curve = curve_of(outsample.ExpectedDiscrepancy(5))
+    terms = oracle_terms(curve)
+    m = 80 / 9
+    assert terms.penalized == pytest.approx(penalized_risk(curve.out_sample, m))
+    assert terms.complexity == pytest.approx(curve.optimism)
+    assert terms.approximation == pytest.approx(curve.in_sample - curve.in_sample.min())
+    assert terms.total == pytest.approx(terms.approximation + terms.complexity + terms.log_term)
+    assert terms.remainder == pytest.approx(math.sqrt(math.log(2 * 2 * math.e) / (2 * m)))
+    assert terms.chosen == int(np.argmin(terms.penalized))
+    assert terms.to_dict()["m"] == pytest.approx(m)
+    fast = oracle_terms(curve, m=100, fast=True)
+    assert fast.remainder == pytest.approx(math.log(4 * math.e) / 100)
+    assert fast.size.source == "given"
+
+
+def test_remainder_against_the_tail_it_integrates():
+    """E Z ≤ √(ln(ce)/(2m)) for P[Z > ε] ≤ c e^{−2mε²}, and c is 2γ: the printed ln(γe) is too small."""
+    m, c = 30.0, 2.0
+    grid = np.linspace(0, 3, 200_001)
+    mean = float(np.minimum(1, c * np.exp(-2 * m * grid**2)).sum() * (grid[1] - grid[0]))
+    assert mean <= math.sqrt(math.log(c * math.e) / (2 * m))
+
+
+def test_the_guarantee_against_simulation():
+    """e_out(chosen) ≤ penalised risk + √(ln(2γ/δ)/(2m)) in 1 − δ of data sets, for hold-out estimates of 50 models."""
+    rng = np.random.default_rng(0)
+    truth, m, delta = rng.uniform(0.2, 0.5, 50), 40, 0.1
+    estimates = rng.binomial(m, truth, (2000, 50)) / m
+    penalised = np.array([penalized_risk(row, m) for row in estimates])
+    chosen = penalised.argmin(axis=1)
+    limit = penalised.min(axis=1) + math.sqrt(math.log(2 / delta) / (2 * m))
+    assert (truth[chosen] <= limit).mean() >= 1 - delta
+
+
+def test_losses_without_a_range_are_scaled():
+    curve = curve_of(outsample.Permutation(5), regression=True)
+    terms = oracle_terms(curve)
+    assert terms.log_term[1] == pytest.approx(curve.in_sample.max() * math.sqrt(math.log(2) / (80 / 25)))
+
+
+def test_bad_sample_size():
+    with pytest.raises(ValueError, match="m must be positive"):
+        penalized_risk([0.1, 0.2], 0)
