@@ -1,0 +1,192 @@
+"""How often does a nominal 90 % interval cover the truth? Simulated data whose true errors are known.
+
+Run `python -m outsample.studies.coverage`. Two truths are asked for: the error of the very model that was fitted to
+all rows, and the error expected over training sets of this size.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from threadpoolctl import threadpool_limits
+
+import outsample
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+TRAINING_SETS_FOR_EXPECTATION = 500
+POINTS_FOR_TRUE_ERROR = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A learner on data whose distribution is known.
+
+    Attributes
+    ----------
+    draw : a new data set (X, y) from a generator.
+    true_error : the expected loss of a fitted model on a new sample.
+    """
+
+    name: str
+    learner: Any
+    draw: Callable[[np.random.Generator], tuple[Floats, Array]]
+    true_error: Callable[[Any], float]
+
+
+def linear_gaussian(n: int = 60, p: int = 10) -> Simulation:
+    """Least squares on y = xβ + noise; the true error is 1 + ‖β̂ − β‖² + constant², by x standard normal."""
+    beta = np.linspace(1.0, 0.0, p)
+
+    def draw(rng: np.random.Generator) -> tuple[Floats, Array]:
+        X = rng.normal(size=(n, p))
+        return X, X @ beta + rng.normal(size=n)
+
+    def true_error(model: Any) -> float:
+        return float(1.0 + np.square(model.coef_ - beta).sum() + model.intercept_**2)
+
+    return Simulation("regression", LinearRegression(), draw, true_error)
+
+
+def logistic(n: int = 100, p: int = 5) -> Simulation:
+    """Logistic regression, zero-one loss; the true error is the mean chance of a wrong label over many x."""
+    beta = np.linspace(1.5, 0.0, p)
+    points = np.random.default_rng(0).normal(size=(POINTS_FOR_TRUE_ERROR, p))
+    chance = expit(points @ beta)
+
+    def draw(rng: np.random.Generator) -> tuple[Floats, Array]:
+        X = rng.normal(size=(n, p))
+        return X, (rng.uniform(size=n) < expit(X @ beta)).astype(int)
+
+    def true_error(model: Any) -> float:
+        return float(np.where(model.predict(points) == 1, 1 - chance, chance).mean())
+
+    return Simulation("classification", LogisticRegression(), draw, true_error)
+
+
+def usual_criteria() -> dict[str, tuple[Any, str]]:
+    """Name → (criterion, kind of interval)."""
+    hold_out = outsample.HoldOut()
+    return {
+        "holdout, normal": (hold_out, "normal"),
+        "holdout, Hoeffding": (hold_out, "hoeffding"),
+        "kfold, naive": (outsample.CrossValidation(10), "normal"),
+        "kfold, Nadeau–Bengio": (outsample.CrossValidation(10, error="nadeau-bengio"), "normal"),
+        "nested-kfold": (outsample.NestedCrossValidation(5, repeats=4), "normal"),
+        "loo": (outsample.LeaveOneOut(), "normal"),
+        "alo": (outsample.ApproximateLeaveOneOut(), "normal"),
+        "bootstrap": (outsample.Bootstrap(30), "normal"),
+        "632": (outsample.Bootstrap(30, "632"), "normal"),
+        "632+": (outsample.Bootstrap(30, "632+"), "normal"),
+        "permutation": (outsample.Permutation(10), "normal"),
+    }
+
+
+def coverage_study(
+    n_problems: int = 60,
+    level: float = 0.9,
+    simulations: tuple[Simulation, ...] | None = None,
+    criteria: Mapping[str, tuple[Any, str]] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Coverage of the intervals of many criteria over simulated data sets.
+
+    Parameters
+    ----------
+    n_problems : data sets drawn from each simulation.
+    level : nominal coverage.
+    simulations : by default a linear-Gaussian regression and a logistic classification.
+    criteria : name → (criterion, "normal" or "hoeffding"); by default `usual_criteria()`. Hoeffding intervals are
+        left out where the loss is not zero-one.
+
+    Returns
+    -------
+    DataFrame
+        One row per simulation and interval: coverage of the error of the fitted model and of the error expected over
+        training sets, their binomial standard errors, the bias of the estimate and the mean width.
+    """
+    simulations = (linear_gaussian(), logistic()) if simulations is None else simulations
+    criteria = usual_criteria() if criteria is None else criteria
+    rows: list[dict[str, Any]] = []
+    for s, simulation in enumerate(simulations):
+        seeds = np.random.SeedSequence([random_state, s]).spawn(n_problems + 1)
+        expected = _expected_error(simulation, seeds[-1])
+        work = joblib.Parallel(n_jobs=n_jobs)(
+            joblib.delayed(_one_data_set)(simulation, criteria, level, seed) for seed in seeds[:-1]
+        )
+        truths = np.array([truth for truth, _ in work])
+        for name in work[0][1]:
+            found = np.array([intervals[name] for _, intervals in work])
+            rows.append({"simulation": simulation.name, "interval": name} | _judged(found, truths, expected))
+    return pd.DataFrame(rows)
+
+
+def _expected_error(simulation: Simulation, seed: np.random.SeedSequence) -> float:
+    rng = np.random.default_rng(seed)
+    with threadpool_limits(1):
+        fits = (clone(simulation.learner).fit(*simulation.draw(rng)) for _ in range(TRAINING_SETS_FOR_EXPECTATION))
+        return float(np.mean([simulation.true_error(model) for model in fits]))
+
+
+def _one_data_set(
+    simulation: Simulation, criteria: Mapping[str, tuple[Any, str]], level: float, seed: np.random.SeedSequence
+) -> tuple[float, dict[str, tuple[float, float, float]]]:
+    """(true error of the fit to all rows, name → (estimate, low, high))."""
+    X, y = simulation.draw(np.random.default_rng(seed))
+    intervals = {}
+    known: dict[int, Any] = {}
+    with threadpool_limits(1):
+        for name, (criterion, method) in criteria.items():
+            if id(criterion) not in known:
+                known[id(criterion)] = outsample.estimate(
+                    simulation.learner, X, y, criterion=criterion, random_state=int(seed.generate_state(1)[0])
+                )
+            result = known[id(criterion)]
+            if method == "normal" or result.loss == "zero-one":
+                intervals[name] = (result.out_sample, *result.interval(level, method))
+        return simulation.true_error(clone(simulation.learner).fit(X, y)), intervals
+
+
+def _judged(found: Floats, truths: Floats, expected: float) -> dict[str, float]:
+    estimate, low, high = found.T
+    n = len(found)
+    this_model = float(np.mean((low <= truths) & (truths <= high)))
+    over_sets = float(np.mean((low <= expected) & (expected <= high)))
+    return {
+        "this model": this_model,
+        "± this": np.sqrt(this_model * (1 - this_model) / n),
+        "expected": over_sets,
+        "± expected": np.sqrt(over_sets * (1 - over_sets) / n),
+        "bias": float(estimate.mean() - expected),
+        "mean width": float((high - low).mean()),
+        "truth": expected,
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the coverage found."""
+    parser = argparse.ArgumentParser(description="Coverage of nominal intervals on simulated data with known truth.")
+    parser.add_argument("--problems", type=int, default=60, help="data sets per simulation")
+    parser.add_argument("--level", type=float, default=0.9, help="nominal coverage")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=None, help="joblib workers")
+    asked = parser.parse_args(arguments)
+    frame = coverage_study(asked.problems, asked.level, random_state=asked.seed, n_jobs=asked.jobs)
+    print(f"nominal {asked.level:.0%} intervals over {asked.problems} data sets per simulation")
+    print(frame.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+
+
+if __name__ == "__main__":
+    main()
