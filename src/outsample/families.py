@@ -92,10 +92,18 @@ def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], respon
     """The parameter with the longest fast path, if any has one."""
     values = {name: list({_identity(c[name]): c[name] for c in candidates}.values()) for name in candidates[0]}
     for name in sorted(values, key=lambda name: -len(values[name])):
-        path = find_path(estimator, name, values[name], response=response, weighted=weighted)
-        if not isinstance(path, RefitPath):
+        if _has_fast_path(estimator, name, values[name], response, weighted):
             return name
     return None
+
+
+def _has_fast_path(estimator: Any, name: str, values: list[Any], response: str, weighted: bool) -> bool:
+    """Whether a family serves these values; values it cannot read are left to the estimator to reject."""
+    try:
+        path = find_path(estimator, name, values, response=response, weighted=weighted)
+    except (ValueError, TypeError):
+        return False
+    return not isinstance(path, RefitPath)
 
 
 def _along(

@@ -137,7 +137,7 @@ class Problem:
         known = None if finished is None else finished.get(0)
         if known is None:
             with one_blas_thread():
-                known = np.asarray(compute())
+                known = np.asarray(compute(), order="C")
             if finished is not None:
                 finished.put(0, known)
         return np.asarray(known)

@@ -44,8 +44,9 @@ def first_local_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int:
 def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | None:
     """Where the running minimum stood when the curve had risen above it for `patience` steps in a row.
 
-    A step counts when the risk exceeds the running minimum by more than its error: the standard error where the
-    criterion has one, else the Monte-Carlo error. None when that never happens, so that a longer curve is needed.
+    A step counts when the risk exceeds the running minimum by more than its error: the Monte-Carlo error where labels
+    are drawn, because all models meet the same data and the same draws, else the standard error. None when that never
+    happens, so that a longer curve is needed.
     """
     risk, error = _comparable(curve.out_sample), _error(curve)
     best, above = 0, 0
@@ -70,7 +71,7 @@ def _rounding(risk: Floats) -> float:
 
 
 def _error(curve: RiskCurve) -> Floats:
-    for error in (curve.standard_error, curve.monte_carlo_error):
+    for error in (curve.monte_carlo_error, curve.standard_error):
         if error is not None:
             return np.nan_to_num(error)
     return np.zeros(len(curve))

@@ -20,7 +20,9 @@ from outsample.rules import Rule, first_local_minimum, significant_minimum
 from outsample.searching import Outcome
 
 FIRST_BLOCK = 8
-MOST_MODELS = 10_000
+MOST_MODELS = 1000
+
+_NEVER_ROSE = "The risk never rose significantly over the first {} models; the least of these was taken."
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +64,21 @@ def scan(problem: Problem, estimator: Any, endless: Endless, criterion: Criterio
     """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
     prototype = clone(estimator).set_params(**endless.fixed)
     curves: list[RiskCurve] = []
-    size, whole, found, ended = FIRST_BLOCK, None, None, False
-    while found is None and not ended:
+    size, whole, found, ended_by_data = FIRST_BLOCK, None, None, False
+    while found is None and not ended_by_data and (whole is None or len(whole) < MOST_MODELS):
         values = list(itertools.islice(endless.values, size))
-        block, ended = _block(problem, prototype, endless.parameter, values, criterion, len(curves))
-        ended = ended or len(values) < size
+        block, rejected = _block(problem, prototype, endless.parameter, values, criterion, len(curves))
+        ended_by_data = rejected or len(values) < size
         if block is not None:
             curves.append(block)
         if not curves:
             raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
         whole = replace(joined(curves, [tuple(c.params) for c in curves]), ordered=True)
         found = significant_minimum(whole)
-        ended = ended or len(whole) >= MOST_MODELS
         size *= 2
     assert whole is not None
+    if found is None and not ended_by_data:
+        whole = replace(whole, notes=(*whole.notes, _NEVER_ROSE.format(len(whole))))
     walked = first_local_minimum(whole) if found is None else found
     order = np.argsort(whole.complexity, kind="stable")
     settings = tuple({**endless.fixed, **params} for params in whole.params)

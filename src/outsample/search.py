@@ -245,7 +245,8 @@ class GridSearch(_Search):
     random_state : seed of all draws, and of learners whose own random state is not set.
     store : a file in which every finished unit of work is kept, so that an interrupted search can go on.
     error_score : the score of a setting the estimator rejects, or "raise".
-    fast : whether to use the fast path of a known family of models.
+    fast : whether to use the fast path of a known family of models; False refits everything. The numbers are the same,
+        except that the exact expectations of linear smoothers become averages over draws.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
     verbose : above 0 the bar is shown from the start.
 

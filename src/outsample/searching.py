@@ -124,18 +124,30 @@ def _curves_of(
     posed = problem.on(branch.path, number)
     if error_score == "raise":
         return [(branch, criterion.curve(posed))]
+    alone = len(branch.settings) == 1 and isinstance(branch.path, RefitPath)
     try:
-        return [(branch, criterion.curve(posed))]
-    except (FitError, ValueError, TypeError) as error:
-        if len(branch.settings) == 1 and isinstance(branch.path, RefitPath):
-            if not isinstance(error, FitError):
-                raise
+        if alone or _can_be_bound(posed):
+            return [(branch, criterion.curve(posed))]
+    except FitError as error:
+        if alone:
             return [(branch, error)]
+    except ValueError:
+        if alone:
+            raise
     return [
         found
         for i, single in enumerate(_singles(branch))
         for found in _curves_of(problem, single, 1000 * (number + 1) + i, criterion, error_score)
     ]
+
+
+def _can_be_bound(problem: Problem) -> bool:
+    """Whether the path can read all its values; where it cannot, the estimator itself will reject some."""
+    try:
+        problem.design  # noqa: B018 — bound here, used by the criterion
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _root(error: BaseException) -> BaseException:
@@ -169,7 +181,7 @@ def _nothing_known(curve: RiskCurve) -> RiskCurve:
             "fold_risks",
         )
     }
-    return replace(one, n_fits=0, seconds=0.0, path="", notes=(), out_of_fold=None, **unknown)
+    return replace(one, n_fits=0, seconds=0.0, notes=(), out_of_fold=None, **unknown)
 
 
 def _ordered_by_optimism(

@@ -114,7 +114,7 @@ def open_store(path: Any) -> AbstractContextManager[Any]:
 
 
 def _packed(arrays: Sequence[Array]) -> tuple[str, bytes]:
-    arrays = [np.ascontiguousarray(a) for a in arrays]
+    arrays = [np.asarray(a, order="C") for a in arrays]
     layout = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
     return json.dumps(layout), b"".join(a.tobytes() for a in arrays)
 

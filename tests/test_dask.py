@@ -1,0 +1,83 @@
+"""A real cluster of separate processes on this machine, one of which is killed in the middle of the work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+from outsample import GridSearch, Permutation
+
+distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+GRID = {"max_leaf_nodes": [2, 4, 8]}
+
+
+class SlowTree(DecisionTreeClassifier):
+    """A tree that takes its time, so that there is a middle of the work."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.02)
+        return super().fit(X, y, sample_weight)
+
+
+class CountedArray(np.ndarray):
+    """An array that counts how often this process packs it up to send it away."""
+
+    packed = 0
+
+    def __reduce__(self):
+        CountedArray.packed += 1
+        return np.asarray(self).__reduce__()
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as made:
+        yield made
+
+
+def search(X, y):
+    tree = SlowTree(random_state=0)
+    return GridSearch(tree, GRID, criterion=Permutation(30), random_state=0, refit=False).fit(X, y)
+
+
+def kill_a_worker_after(client, seconds):
+    def kill():
+        time.sleep(seconds)
+        worker_pids = client.run(os.getpid)
+        os.kill(next(iter(worker_pids.values())), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_same_answer_with_a_killed_worker(cluster):
+    X, y = load_breast_cancer(return_X_y=True)
+    expected = search(X, y).curve_
+    with distributed.Client(cluster) as client, joblib.parallel_config(backend="dask"):
+        killer = kill_a_worker_after(client, 0.5)
+        found = search(X, y).curve_
+        killer.join()
+    np.testing.assert_array_equal(found.draws, expected.draws)
+    np.testing.assert_array_equal(found.out_sample, expected.out_sample)
+
+
+def test_x_travels_once_not_with_every_task(cluster):
+    X, y = load_breast_cancer(return_X_y=True)
+    CountedArray.packed = 0
+    with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+        search(X.view(CountedArray), y)
+    assert 1 <= CountedArray.packed <= 4

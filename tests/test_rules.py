@@ -1,0 +1,77 @@
+"""Rules on hand-made curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from outsample.curve import RiskCurve
+from outsample.losses import SquaredLoss
+from outsample.rules import as_rule, first_local_minimum, minimum, one_standard_error, significant_minimum
+
+
+def curve(out_sample, standard_error=None, monte_carlo_error=None):
+    out_sample = np.asarray(out_sample, dtype=float)
+    return RiskCurve(
+        complexity=np.arange(len(out_sample), dtype=float),
+        params=[{"k": i} for i in range(len(out_sample))],
+        in_sample=np.zeros(len(out_sample)),
+        optimism=out_sample,
+        out_sample=out_sample,
+        loss=SquaredLoss(),
+        criterion="made up",
+        estimand="nothing",
+        n_fits=0,
+        n_samples=10,
+        standard_error=None if standard_error is None else np.broadcast_to(standard_error, out_sample.shape),
+        monte_carlo_error=None if monte_carlo_error is None else np.broadcast_to(monte_carlo_error, out_sample.shape),
+    )
+
+
+def test_minimum_gives_ties_to_the_simplest():
+    assert minimum(curve([3.0, 1.0, 1.0, 2.0])) == 1
+    assert minimum(curve([3.0, 1.0 + 1e-15, 1.0, 2.0])) == 1
+    assert minimum(curve([np.nan, 2.0, 1.0])) == 2
+
+
+def test_one_standard_error_is_an_error_not_a_deviation():
+    """Ten folds with deviation 0.3: the standard error is 0.095, and only the second model is within it."""
+    deviation = 0.3
+    risks = [1.28, 1.08, 1.0]
+    assert one_standard_error(curve(risks, standard_error=deviation / np.sqrt(10))) == 1
+    assert one_standard_error(curve(risks, standard_error=deviation)) == 0
+
+
+def test_one_standard_error_takes_the_error_at_the_minimum():
+    assert one_standard_error(curve([1.15, 1.05, 1.0], standard_error=[9.0, 9.0, 0.1])) == 1
+
+
+def test_one_standard_error_without_an_error_says_what_to_use():
+    with pytest.raises(ValueError, match=r'"one-standard-error" needs a standard error.*made up'):
+        one_standard_error(curve([1.0, 2.0]))
+
+
+def test_first_local_minimum_waits_for_a_significant_rise():
+    wiggle = [5.0, 3.0, 3.05, 3.02, 2.0, 2.5, 2.6, 2.7, 0.1]
+    assert significant_minimum(curve(wiggle, standard_error=0.1), patience=3) == 4
+    assert first_local_minimum(curve(wiggle, standard_error=0.1)) == 4
+    assert first_local_minimum(curve(wiggle, standard_error=10.0)) == 8
+    assert significant_minimum(curve(wiggle, standard_error=10.0)) is None
+
+
+def test_first_local_minimum_takes_the_monte_carlo_error_where_labels_are_drawn():
+    risks = [2.0, 1.0, 1.3, 1.3, 1.3, 0.5]
+    assert first_local_minimum(curve(risks, monte_carlo_error=0.1, standard_error=9.0)) == 1
+    assert first_local_minimum(curve(risks, monte_carlo_error=0.5)) == 5
+
+
+def test_patience_counts_steps_in_a_row():
+    risks = [2.0, 1.0, 1.5, 1.5, 1.0, 1.5, 1.5, 0.2]
+    assert first_local_minimum(curve(risks, standard_error=0.1)) == 7
+
+
+def test_rules_by_name_or_function():
+    assert as_rule("minimum") is minimum
+    assert as_rule(lambda c: 1)(curve([1.0, 2.0])) == 1
+    with pytest.raises(ValueError, match="did you mean 'minimum'"):
+        as_rule("minimun")
