@@ -19,9 +19,11 @@ from .refit import RefitPath
 
 # Only solvers that give the minimum itself; iterative ones stop where their tolerance lets them.
 _DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
-# Singular values below this share of the largest are found from X itself, not through its triangle:
-# dividing X V by them would leave the directions less than orthonormal.
+# With a singular value below this share of the largest, directions are taken from the decomposition of the
+# whole table: X V divided by so small a number would be less than orthonormal.
 _WELL_SEPARATED = 1e-6
+# Down to this share, products of columns, which square it, still give twelve digits.
+_SAFE_TO_SQUARE = 1e-2
 
 
 class RidgePath(Path):
@@ -99,22 +101,30 @@ def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool
 def singular_directions(table: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
     """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
 
-    Tall tables go through their triangle R, whose decomposition is small; rows of weight zero get the value
-    the directions have there.
+    The cheapest way that keeps its digits: the p × p matrix of products when the columns are well conditioned,
+    the triangle of a QR decomposition, or the whole table. Rows of weight zero get the value the directions
+    have there.
     """
     scaled = scaled_rows(table, weight)
-    n, p = scaled.shape
-    if n > p:
-        _, singular, axes = np.linalg.svd(np.linalg.qr(scaled, mode="r"))
-    else:
-        left, singular, axes = np.linalg.svd(scaled, full_matrices=False)
-    cutoff = singular[0] * max(n, p) * np.finfo(np.float64).eps if len(singular) else 0.0
+    if table.shape[0] > table.shape[1]:
+        singular, axes = _small_decomposition(scaled)
+        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0]:
+            return table @ (axes / singular), singular, axes
+    left, singular, rotation = np.linalg.svd(scaled, full_matrices=False)
+    cutoff = singular.max(initial=0.0) * max(scaled.shape) * np.finfo(np.float64).eps
     rank = int((singular > cutoff).sum())
-    if n > p and rank and singular[rank - 1] < _WELL_SEPARATED * singular[0]:
-        left, singular, axes = np.linalg.svd(scaled, full_matrices=False)
-        rank = int((singular > cutoff).sum())
-    singular, axes = singular[:rank], axes[:rank].T
-    whole = weight is None or bool((weight > 0).all())
-    if not whole or (n > p and (rank == 0 or singular[-1] >= _WELL_SEPARATED * singular[0])):
-        return table @ (axes / singular), singular, axes
-    return (left[:, :rank] if weight is None else left[:, :rank] / np.sqrt(weight)[:, None]), singular, axes
+    left, singular, axes = left[:, :rank], singular[:rank], rotation[:rank].T
+    if weight is None:
+        return left, singular, axes
+    if (weight > 0).all():
+        return left / np.sqrt(weight)[:, None], singular, axes
+    return table @ (axes / singular), singular, axes
+
+
+def _small_decomposition(tall: Floats) -> tuple[Floats, Floats]:
+    """Singular values, largest first, and right singular vectors (p, p) of a tall table."""
+    squares, axes = np.linalg.eigh(tall.T @ tall)
+    if len(squares) and squares[0] >= _SAFE_TO_SQUARE**2 * squares[-1] > 0:
+        return np.sqrt(squares[::-1]), axes[:, ::-1]
+    _, singular, rotation = np.linalg.svd(np.linalg.qr(tall, mode="r"))
+    return singular, rotation.T
