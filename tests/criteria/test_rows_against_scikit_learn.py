@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, mean_squared_error
 from sklearn.model_selection import (
     GridSearchCV,
@@ -122,6 +122,13 @@ def test_cross_validation_against_scikit_learn(case):
         )
     spread = theirs["std_test_score"][at] / np.sqrt(K - 1) if K > 1 else np.nan
     np.testing.assert_allclose(curve.standard_error, spread, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(), DecisionTreeRegressor(max_depth=2, random_state=0)])
+def test_data_frames_against_scikit_learn(estimator):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    ours = CrossValidation(4).curve(pose(estimator, X, y, loss="r2"))
+    np.testing.assert_allclose(-ours.fold_risks[:, 0], cross_val_score(estimator, X, y, cv=4), rtol=1e-9)
 
 
 def test_nested_path_costs_one_fit_per_fold():

@@ -48,8 +48,8 @@ class Basis:
 
     def reproduces(self, X: Any) -> bool:
         """Whether transforming the fitted rows again gives the table the regression was fitted to."""
-        again = self.table if not self.steps else np.asarray(self.at(X), dtype=np.float64)
         table = np.asarray(self.table, dtype=np.float64)
+        again = table if not self.steps else np.asarray(self.at(X), dtype=np.float64)
         return bool(np.abs(again - table).max(initial=0.0) <= 1e-9 * np.abs(table).max(initial=0.0))
 
     def at(self, X_new: Any) -> Any:
