@@ -75,3 +75,12 @@ def test_rules_by_name_or_function():
     assert as_rule(lambda c: 1)(curve([1.0, 2.0])) == 1
     with pytest.raises(ValueError, match="did you mean 'minimum'"):
         as_rule("minimun")
+
+
+def test_penalized_adds_the_price_of_choosing():
+    """Three models on ten rows, m = n/2 for want of a theorem: √(ln k/m) makes the later models pay, R_k alone would take the last."""
+    risks = [0.30, 0.29, 0.285]
+    chosen = as_rule("penalized")(curve(risks))
+    priced = np.array(risks) + np.sqrt(np.log([1, 2, 3]) / (10 / 2))
+    assert minimum(curve(risks)) == 2
+    assert chosen == int(np.argmin(priced)) == 0

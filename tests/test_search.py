@@ -391,3 +391,17 @@ def test_progress_is_told_fits_done_of_fits_planned(iris):
     search.fit(*iris)
     assert [done for done, _ in seen] == list(range(2, 21, 2))
     assert {planned for _, planned in seen} == {20}
+
+
+def test_penalized_rule_reports_the_oracle_terms(cancer):
+    X, y = cancer
+    tree = DecisionTreeClassifier(random_state=0)
+    search = GridSearch(
+        tree, {"max_leaf_nodes": range(2, 8)}, criterion="discrepancy", rule="penalized", random_state=0
+    )
+    search.fit(X, y)
+    terms = search.oracle_terms_
+    np.testing.assert_allclose(
+        terms.penalized, search.curve_.out_sample + np.sqrt(np.log(np.arange(1, 7)) / (569 / 21))
+    )
+    assert search.best_params_["max_leaf_nodes"] == 2 + int(np.argmin(terms.penalized))

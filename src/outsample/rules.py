@@ -10,6 +10,7 @@ import numpy as np
 
 from outsample.curve import RiskCurve
 from outsample.losses import Floats
+from outsample.penalized import oracle_terms
 
 Rule = Callable[[RiskCurve], int]
 
@@ -60,6 +61,11 @@ def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | Non
     return None
 
 
+def penalized(curve: RiskCurve) -> int:
+    """The model of least R_k + √(ln k/m), k counted from the simplest, m the criterion's own; see `oracle_terms`."""
+    return oracle_terms(curve).chosen
+
+
 def _comparable(risk: Floats) -> Floats:
     """Risks that are not numbers lose against all others."""
     return np.where(np.isnan(risk), np.inf, risk)
@@ -81,6 +87,7 @@ RULES: dict[str, Rule] = {
     "minimum": minimum,
     "one-standard-error": one_standard_error,
     "first-local-minimum": first_local_minimum,
+    "penalized": penalized,
 }
 
 

@@ -21,9 +21,10 @@ from outsample.evaluating import risk_on
 from outsample.families import candidates_of
 from outsample.honest import as_honesty, honest_score
 from outsample.learners import fit, seeded
+from outsample.penalized import oracle_terms
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
-from outsample.rules import as_rule
+from outsample.rules import as_rule, penalized
 from outsample.scanning import endless_parameter, scan
 from outsample.searching import Outcome, search_settings
 from outsample.store import open_store
@@ -120,6 +121,8 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimate_ = outcome.curve.estimate(outcome.best_model)
         self.multimetric_ = False
         self.loss_ = outcome.curve.loss
+        if as_rule(self.rule) is penalized:
+            self.oracle_terms_ = oracle_terms(outcome.curve)
         if outcome.curve.fold_risks is not None:
             self.n_splits_ = len(outcome.curve.fold_risks)
 
@@ -257,6 +260,7 @@ class GridSearch(_Search):
     curve_ : RiskCurve over all candidates, simplest first; risks are smaller-is-better.
     estimate_ : ErrorEstimate of the chosen model. Choosing it made this estimate optimistic: see honest_score_.
     honest_score_ : the error of the whole search (with `honest`).
+    oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
     n_fits_ : learning episodes spent before the final refit.
     path_ : name of the path or paths that served.
 
