@@ -10,7 +10,6 @@ import outsample
 from outsample.studies import coverage
 from outsample.studies.coverage import coverage_study, linear_gaussian, logistic
 
-
 LEAVE_ONE_OUT = {"loo": (outsample.LeaveOneOut(), "normal")}
 
 
