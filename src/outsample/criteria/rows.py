@@ -15,6 +15,7 @@ from outsample.criteria.row_criterion import RowCriterion, effective_number, err
 from outsample.criteria.row_engine import Tested, split_seed
 from outsample.curve import RiskCurve
 from outsample.losses import Floats
+from outsample.paths import RefitPath
 from outsample.problem import Problem
 from outsample.scorers import SetLoss
 from outsample.splits import Splits, cross_validation_splits, hold_out_split
@@ -133,6 +134,12 @@ class CrossValidation(RowCriterion):
             groups=problem.groups,
             seed=split_seed(problem),
         )
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance.
+        if problem.path.solves_further:
+            problem = problem.on(RefitPath.of(problem.path), problem.branch)
+        return super()._curve(problem)
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
         assert found.risks is not None

@@ -57,11 +57,14 @@ class Path(ABC):
     complexity : (models,), non-decreasing: larger is richer.
     ordered : whether `complexity` is a natural order; otherwise it is only the position in the grid.
     responses : the prediction methods this path can serve.
+    solves_further : whether models are solved beyond the tolerance of the estimator, so that they differ from
+        scikit-learn's own within that tolerance.
     """
 
     responses: ClassVar[frozenset[str]] = frozenset({"predict"})
     takes_weight: ClassVar[bool] = True
     ordered: bool = True
+    solves_further: bool = False
 
     estimator: Any
     params: tuple[dict[str, Any], ...]

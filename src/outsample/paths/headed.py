@@ -16,6 +16,7 @@ class HeadedPath(Path):
         self.estimator, self.head, self.inner = estimator, head, inner
         self.params = tuple({prefix + k: v for k, v in params.items()} for params in inner.params)
         self.complexity, self.ordered = inner.complexity, inner.ordered
+        self.solves_further = inner.solves_further
 
     @classmethod
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:

@@ -33,6 +33,7 @@ class LogisticPath(GridPath):
     """
 
     responses = frozenset({"predict", "predict_proba", "decision_function"})
+    solves_further = True
 
     @classmethod
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:

@@ -44,6 +44,13 @@ class RefitPath(Path):
         path.ordered = len(settings) < 2
         return path
 
+    @classmethod
+    def of(cls, path: Path) -> RefitPath:
+        """The models of another path, refitted by scikit-learn itself."""
+        refitted = cls.over(path.estimator, path.params)
+        refitted.complexity, refitted.ordered = path.complexity, path.ordered
+        return refitted
+
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return RefitDesign(self, X, classes, weight)
 

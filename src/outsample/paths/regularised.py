@@ -29,6 +29,7 @@ class ElasticNetPath(GridPath):
     """
 
     responses = frozenset({"predict"})
+    solves_further = True
 
     @classmethod
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
