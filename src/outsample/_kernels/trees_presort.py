@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
 
-FIRST_WIDTH = 6
-WIDTH_PER_ROOT = 2.0
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+"""Numba's options of every tree kernel."""
+
+# Functions that only kernels call need no wrappers for Python: they compile in half the time.
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+FIRST_WIDTH = 4
+WIDTH_PER_ROOT = 0.7
 
 
 class Presorted(NamedTuple):
@@ -82,7 +88,7 @@ def _most_bins(n: int) -> int:
     return min(n, 2 * (int(4 / WIDTH_PER_ROOT * np.sqrt(n / 2)) + 2 * FIRST_WIDTH) + 8)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def cut_bins(values, first_width, width_per_root, edges, solid):
     """Cut one sorted column into bins, write their edges and tell how many there are.
 
@@ -114,7 +120,7 @@ def cut_bins(values, first_width, width_per_root, edges, solid):
     return n_bins
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def place_samples(f, order, edges, n_bins, rank, codes):
     """Tell each sample its position and its bin in column f."""
     for b in range(n_bins):

@@ -15,6 +15,7 @@ from .kernel_ridge import KernelRidgePath
 from .least_squares import LeastSquaresPath
 from .logistic import LogisticPath
 from .neighbors import NeighborsPath
+from .pruned import DepthPath, PruningPath
 from .refit import RefitPath
 from .regularised import ElasticNetPath
 from .ridge import RidgeClassifierPath, RidgePath
@@ -24,6 +25,8 @@ from .trees import TreePath
 
 FAMILIES: tuple[type[Path], ...] = (
     TreePath,
+    PruningPath,
+    DepthPath,
     ElasticNetPath,
     EnsemblePath,
     ForwardStepwisePath,

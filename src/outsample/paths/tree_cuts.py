@@ -6,7 +6,9 @@ parent, so every sample falls to its nearest kept ancestor. Parents have smaller
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ class NodeTable:
     mass : (nodes,) weight of the samples
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
     center : float
+    risk : (nodes,) weighted impurity, where scikit-learn fitted the tree
     """
 
     parent: NDArray[np.intp]
@@ -38,21 +41,33 @@ class NodeTable:
     mass: Floats
     sums: Floats
     center: float = 0.0
+    risk: Floats | None = None
+
+
+def levels(parent: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """The nodes at depth 1, 2, …"""
+    depth = depths(parent)
+    order = np.argsort(depth, kind="stable")
+    ends = np.cumsum(np.bincount(depth))
+    for start, end in pairwise(ends):
+        yield order[start:end]
 
 
 def depths(parent: NDArray[np.intp]) -> NDArray[np.intp]:
     """Depth of every node."""
     depth = np.zeros(len(parent), np.intp)
-    for node in range(1, len(parent)):
-        depth[node] = depth[parent[node]] + 1
+    climbing = np.arange(len(parent))
+    while climbing.any():
+        depth += climbing > 0
+        climbing = parent[climbing]
     return depth
 
 
 def nearest_kept(parent: NDArray[np.intp], kept: Kept) -> NDArray[np.intp]:
     """The node of each model that answers for each node of the whole tree, (models, nodes)."""
     nearest = np.zeros(kept.shape, np.intp)
-    for node in range(1, len(parent)):
-        nearest[:, node] = np.where(kept[:, node], node, nearest[:, parent[node]])
+    for level in levels(parent):
+        nearest[:, level] = np.where(kept[:, level], level, nearest[:, parent[level]])
     return nearest
 
 
@@ -129,7 +144,13 @@ class FittedTree:
         shares[:, seen] = values[:, 0, : len(seen)]
         return shares
 
-    def nodes(self, X: Any) -> NodeTable:
+    def nodes(self, response: str = "predict") -> NodeTable:
+        """Table of the nodes, without the sums of labels."""
+        held = self.tree.weighted_n_node_samples
+        risk = held * self.tree.impurity / held[0]
+        return NodeTable(self.parent, self.answers(response), np.empty(0), np.empty((0, 0)), 0.0, risk)
+
+    def summed_nodes(self, X: Any) -> NodeTable:
         """Table of the nodes, with the sums of the training labels."""
         leaf, n_nodes = self.leaf(X), len(self.parent)
         center = 0.0 if self._classes is not None else float(np.mean(self._y))
@@ -140,10 +161,10 @@ class FittedTree:
             cells = leaf * len(self._classes) + self._y
             sums = np.bincount(cells, weight, n_nodes * len(self._classes)).reshape(n_nodes, -1)
         mass = np.bincount(leaf, weight, n_nodes)
-        for node in range(n_nodes - 1, 0, -1):
-            sums[self.parent[node]] += sums[node]
-            mass[self.parent[node]] += mass[node]
-        return NodeTable(self.parent, self.answers("predict"), mass, sums, center)
+        for level in reversed(list(levels(self.parent))):
+            np.add.at(sums, self.parent[level], sums[level])
+            np.add.at(mass, self.parent[level], mass[level])
+        return replace(self.nodes(), mass=mass, sums=sums, center=center)
 
 
 def with_integer_seed(estimator: Any, seed: int | None) -> Any:

@@ -109,11 +109,11 @@ class Grower:
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
         if threads == 1:
-            space = self._kernel.workspace(self._table, self._rules, n_histograms)
+            space = self._kernel.Workspace(self._table, self._rules, n_histograms)
             for y in Y:
                 yield self._grow_one(y, space, with_leaves)
             return
-        spaces = [self._kernel.workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
+        spaces = [self._kernel.Workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
         with ThreadPoolExecutor(threads) as pool:
             for first in range(0, draws, 16 * threads):
                 block = range(first, min(first + 16 * threads, draws))
@@ -129,99 +129,83 @@ class Grower:
         return [self._grow_one(Y[d], space, with_leaves) for d in which]
 
     def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
-        kernel = self._kernel
         points, center, unit, rules = self._points(y)
-        grown = kernel.Grown(
-            np.empty(max(rules.max_leaves - 1, 1), np.int64),
-            np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64),
-            np.empty(self.n_samples if with_leaves else 0, np.int32),
-        )
-        leaves = int(kernel.grow(self._table, points, rules, space, grown))
-        mass, sums = self._node_sums(grown.total[: 2 * leaves - 1], unit)
-        return Growth(grown.split[: leaves - 1], mass, sums, center, grown.leaf)
+        grown = self._kernel.grow(self._table, points, rules, space, with_leaves)
+        mass, sums = self._node_sums(grown.total, unit)
+        return Growth(grown.split, mass, sums, center, grown.leaf)
 
     def _make_rules(self, stop: Stopping) -> Any:
-        kernel, weighted = self._kernel, self._weight.size > 0
-        if self._n_classes == 0:
-            kind, channels = kernel.VALUES, 3 + weighted
-        elif self._n_classes <= 2 and not weighted:
-            kind, channels = kernel.PACKED, 1
-        else:
-            kind, channels = kernel.CLASSES, max(self._n_classes, 2) + weighted
+        weighted = self._weight.size > 0
+        packed = 0 < self._n_classes <= 2 and not weighted
+        n_classes = max(self._n_classes, 2) if self._n_classes else 0
         counts = np.arange(self.n_samples + 1, dtype=np.float64)
         with_table = self._entropy and not weighted
-        bits = math.log(2.0) if self._entropy else 0.5
-        return kernel.Rules(
-            kind=kind,
-            n_channels=channels,
-            first=1 + weighted,
-            n_classes=max(self._n_classes, 2),
+        per_gain = math.log(2.0) if self._entropy else 0.5
+        return self._kernel.Rules(
+            packed=packed,
+            n_channels=1 if packed else (n_classes or 3) + weighted,
+            n_classes=n_classes,
+            weighted=weighted,
             entropy=self._entropy,
             max_leaves=stop.max_leaves,
             max_depth=stop.max_depth,
             min_split=stop.min_split,
             min_leaf=stop.min_leaf,
-            small=kernel.SMALL,
-            square_unit=1.0,
-            least_gain=self._least_decrease * bits / self._mass_unit,
+            least_gain=self._least_decrease * per_gain / self._mass_unit,
             least_spread=0.0,
+            square_unit=1.0,
             x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
         )
 
     def _points(self, y: Array) -> tuple[NDArray[np.int64], float, float, Any]:
         """(what each sample adds to its node, center and unit of the sums, rules)."""
-        kernel, rules = self._kernel, self._rules
-        if rules.kind == kernel.PACKED:
-            return y.astype(np.int64)[:, None] + (1 << kernel.SHIFT), 0.0, 1.0, rules
-        weighted = self._weight.size > 0
+        rules = self._rules
+        if rules.packed:
+            return y.astype(np.int64)[:, None] + (1 << self._kernel.SHIFT), 0.0, 1.0, rules
         ones = np.ones(self.n_samples, np.int64)
-        if rules.kind == kernel.CLASSES:
-            columns = [y.astype(np.int64), self._mass if weighted else ones]
+        if rules.n_classes:
+            columns = [y.astype(np.int64), self._mass if rules.weighted else ones]
             return np.stack(columns, axis=1), 0.0, self._mass_unit, rules
         values = np.ascontiguousarray(y, np.float64)
         center = _round_center(values)
-        amounts = (values - center) * (self._weight if weighted else 1.0)
+        amounts = (values - center) * (self._weight if rules.weighted else 1.0)
         unit, sums = _fixed_point(amounts)
         coarse_unit, squares = _fixed_point(amounts * (values - center), up=True)
-        masses = [self._mass] if weighted else []
+        masses = [self._mass] if rules.weighted else []
         points = np.stack([ones, *masses, sums, squares, values.view(np.int64)], axis=1)
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
         noise = 1e-13 * float(np.abs(values - center).max()) ** 2
-        return (
-            points,
-            center,
-            unit,
-            rules._replace(
-                square_unit=coarse_unit * per_gain,
-                least_gain=self._least_decrease * per_gain,
-                least_spread=(_EPS - noise) * self._mass_unit * per_gain,
-            ),
+        own = rules._replace(
+            square_unit=coarse_unit * per_gain,
+            least_gain=self._least_decrease * per_gain,
+            least_spread=(_EPS - noise) * self._mass_unit * per_gain,
         )
+        return points, center, unit, own
 
     def _node_sums(self, total: NDArray[np.int64], unit: float) -> tuple[Floats, Floats]:
         """(weight, label sums) of every node from its channels."""
-        kernel, rules = self._kernel, self._rules
-        if rules.kind == kernel.PACKED:
-            size, ones = total[:, 0] >> kernel.SHIFT, total[:, 0] & kernel.LOW_HALF
+        rules, first = self._rules, 1 + self._rules.weighted
+        if rules.packed:
+            size, ones = total[:, 0] >> self._kernel.SHIFT, total[:, 0] & self._kernel.LOW_HALF
             return size.astype(np.float64), np.stack([size - ones, ones], axis=1).astype(np.float64)
-        mass = total[:, rules.first - 1]
-        if rules.kind == kernel.VALUES:
-            return mass * self._mass_unit, total[:, rules.first, None] * unit
-        known = total[:, rules.first :]
+        mass = total[:, first - 1]
+        if not rules.n_classes:
+            return mass * self._mass_unit, total[:, first, None] * unit
+        known = total[:, first:]
         sums = np.concatenate([known, (mass - known.sum(axis=1))[:, None]], axis=1)
         return mass * self._mass_unit, sums * self._mass_unit
 
     def _shape_of_work(self, draws: int) -> tuple[int, int]:
         """(threads, histograms each keeps) within the memory budget."""
-        wanted = self._rules.max_leaves + 1
+        n_bytes = self._kernel.Workspace.n_bytes
+        fixed = n_bytes(self._table, self._rules, 0)
+        each = n_bytes(self._table, self._rules, 1) - fixed
         threads = max(1, min(self._threads, draws))
-        fixed = self._kernel.workspace_bytes(self._table, self._rules, 0)
-        each = self._kernel.workspace_bytes(self._table, self._rules, 1) - fixed
         while threads > 1 and threads * (fixed + 8 * each) > MEMORY_BUDGET:
             threads -= 1
         room = (MEMORY_BUDGET // threads - fixed) // max(each, 1)
-        return threads, int(min(wanted, max(room, 2)))
+        return threads, int(min(self._rules.max_leaves + 1, max(room, 2)))
 
 
 def _fixed_point(amounts: Floats, up: bool = False) -> tuple[float, NDArray[np.int64]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,11 @@ _GROWN_HERE = {
     DecisionTreeClassifier: frozenset({"gini", "entropy", "log_loss"}),
     DecisionTreeRegressor: frozenset({"squared_error"}),
 }
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether a value is a whole number no smaller than `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def is_tree(estimator: Any) -> bool:
@@ -72,7 +75,7 @@ class TreePath(Path):
     @classmethod
     def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
         """Numbers of leaves only: without a limit scikit-learn grows in another order, so ties differ."""
-        return all(isinstance(v, Integral) and not isinstance(v, bool) and v >= 1 for v in values)
+        return all(is_whole(v, 1) for v in values)
 
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
         complexity, _ = complexity_of(parameter, values)
@@ -100,7 +103,7 @@ class CutTreeDesign(Design):
     ----------
     path : has `kept(nodes)`
     whole : the estimator whose tree holds all models
-    max_leaves : leaves to grow
+    max_leaves : leaves to grow; 0 leaves all trees to scikit-learn
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class CutTreeDesign(Design):
         self.classes, self.weight = classes, weight
         self.n_samples, self.n_models = n_rows(X), len(path)
         positive = weight is None or bool((np.asarray(weight) > 0).all())
-        self._may_grow = is_grown_here(whole) and positive and not sparse.issparse(X)
+        self._may_grow = max_leaves > 0 and is_grown_here(whole) and positive and not sparse.issparse(X)
         self.batched = self._may_grow
         self._grower: Grower | None = None
 
@@ -123,15 +126,18 @@ class CutTreeDesign(Design):
 
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
         tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, seed)
-        nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes(self._X)))
+        nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes()))
         return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
-        self._n_classes
+        if self.classes is None:
+            raise TypeError("confusions need a classifier, this design was bound for regression")
         trees = self._trees(Y, "predict", seeds)
         return np.stack([confusions_of(nodes, self._path.kept(nodes)) for nodes, _ in trees])
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        if Y.ndim > 2:
+            return super().moments(Y, center, seeds)
         rows = []
         for y, (nodes, _) in zip(Y, self._trees(Y, "predict", seeds), strict=True):
             squares = (y - nodes.center) ** 2
@@ -142,17 +148,18 @@ class CutTreeDesign(Design):
     def _trees(
         self, Y: Array, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
     ) -> Iterator[tuple[NodeTable, NDArray[Any]]]:
-        """(nodes, leaf of each sample) of the tree of each label vector."""
+        """(nodes, leaf of each sample) of the tree of each label vector; without leaves the sums are there."""
         grower = self._prepared() if Y.ndim == 2 else None
         if grower is not None:
             for growth in grower.grow(Y, with_leaves):
                 yield self._node_table(growth, response), growth.leaf
             return
         for d, y in enumerate(Y):
-            tree = FittedTree(
-                self._whole, self._X, y, self.classes, self.weight, None if seeds is None else seeds[d]
-            )
-            yield self._fitted_nodes(tree, response), tree.leaf(self._X)
+            tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, None if seeds is None else seeds[d])
+            if with_leaves:
+                yield tree.nodes(response), tree.leaf(self._X)
+            else:
+                yield tree.summed_nodes(self._X), np.empty(0, np.intp)
 
     def _prepared(self) -> Grower | None:
         """X sorted, once; None when scikit-learn must fit the trees (missing values among the reasons)."""
@@ -175,9 +182,3 @@ class CutTreeDesign(Design):
         else:
             answer = growth.sums / growth.mass[:, None]
         return NodeTable(parent, answer, growth.mass, growth.sums, growth.center)
-
-    def _fitted_nodes(self, tree: FittedTree, response: str) -> NodeTable:
-        nodes = tree.nodes(self._X)
-        if response == "predict":
-            return nodes
-        return replace(nodes, answer=tree.answers(response))

@@ -1,0 +1,270 @@
+"""Trees of two classes without weights: a node is one integer, samples · 2³² + samples of class 1."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .trees_leaves import (
+    COLUMN,
+    DEPTH,
+    END,
+    HISTOGRAM,
+    MINUS_ONE,
+    NODE,
+    NONE,
+    ONE,
+    POSITION,
+    SAMPLES,
+    SLOT,
+    START,
+    ZERO,
+    divide,
+    histograms_of_children,
+    plant,
+    pop,
+    push,
+    sort_members,
+)
+from .trees_presort import CLOSENESS, INNER, OPTIONS
+from .trees_rules import (
+    ENTROPY_TIE,
+    LEAST_GAIN,
+    MAX_DEPTH,
+    MAX_LEAVES,
+    MIN_LEAF,
+    MIN_SPLIT,
+    NO_SPLIT,
+    RELATIVE_TIE,
+    SMALL,
+    bound_inside,
+)
+
+SHIFT = 32
+LOW_HALF = (1 << SHIFT) - 1
+
+
+@njit(**INNER)
+def gain_packed(left, total, x_log_x):
+    """Decrease of entropy × samples; without a table half the decrease of Gini's index × samples."""
+    size, ones = total >> SHIFT, total & LOW_HALF
+    size_left, ones_left = left >> SHIFT, left & LOW_HALF
+    size_right, ones_right = size - size_left, ones - ones_left
+    if x_log_x.size > 0:
+        return (
+            (x_log_x[ones_left] + x_log_x[size_left - ones_left] - x_log_x[size_left])
+            + (x_log_x[ones_right] + x_log_x[size_right - ones_right] - x_log_x[size_right])
+            + (x_log_x[size] - x_log_x[ones] - x_log_x[size - ones])
+        )
+    distance = float(size * ones_left - size_left * ones)
+    return distance * distance / (float(size) * float(size_left) * float(size_right))
+
+
+@njit(**INNER)
+def take(left, f, position, bar, slot, min_leaf, sums, gains, leaves, x_log_x):
+    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
+    total = sums[0, slot, 0]
+    gain = gain_packed(left, total, x_log_x)
+    if gain <= bar or min(left >> SHIFT, (total - left) >> SHIFT) < min_leaf:
+        return bar
+    gains[slot], sums[1, slot, 0] = gain, left
+    leaves[slot, COLUMN], leaves[slot, POSITION] = f, position
+    return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(total >> SHIFT) if x_log_x.size > 0 else 0.0)
+
+
+@njit(**INNER)
+def worth_a_look(far, product, bar, scale, total, left):
+    """Whether the gain of entropy may exceed `bar`, by the tighter bound of `bound_inside`."""
+    size, ones, size_left = total >> SHIFT, total & LOW_HALF, left >> SHIFT
+    relative = far / (float(min(size_left, size - size_left)) * float(min(ones, size - ones)))
+    return relative >= 0.5 or far * far * (0.5 + 0.335 * relative) > bar * scale * product
+
+
+@njit(**INNER)
+def bound_bin(before, cell, far, total, scale, entropy):
+    """Bound on the gains inside a bin."""
+    mass, share = float(total >> SHIFT), float(total & LOW_HALF) / float(total >> SHIFT)
+    inside, ones = float(cell >> SHIFT), float(cell & LOW_HALF)
+    reach = far + 0.5 * mass * np.sqrt(ones * (inside - ones))
+    squares = ones * (1.0 - 2.0 * share) + inside * share * share
+    start = float(before >> SHIFT)
+    return bound_inside(reach, scale, mass, start, start + inside, min(share, 1.0 - share), squares, entropy)
+
+
+@njit(**INNER)
+def search_counted(
+    counts, slot, min_leaf, order, values, edges, solid, offsets, points, place, leaves, gains, sums, picks, lefts,
+    bounds, x_log_x,
+):  # fmt: skip
+    """Best split of a leaf with a histogram: first the bin edges, then the bins that may hide a better one."""
+    total = sums[0, slot, 0]
+    size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
+    entropy = x_log_x.size > 0
+    scale = ones * (1.0 - ones / mass) if entropy else mass
+    bar, n_picks = NO_SPLIT, 0
+    for f in range(offsets.size - 1):
+        before, far_before, product_before = ZERO, 0.0, 0.0
+        for b in range(offsets[f + 1] - offsets[f]):
+            cell = counts[offsets[f] + b]
+            if cell == 0:
+                continue
+            after = before + cell
+            size_after = after >> SHIFT
+            far = abs(mass * float(after & LOW_HALF) - float(size_after) * ones)
+            product = float(size_after) * float(size - size_after)
+            if (
+                far * far > bar * scale * product
+                and size_after < size
+                and (not entropy or worth_a_look(far, product, bar, scale, total, after))
+            ):
+                bar = take(after, f, np.int64(edges[f, b + 1]), bar, slot, min_leaf, sums, gains, leaves, x_log_x)
+            # Whatever its labels, a bin of k samples moves the distance by no more than mass · k / 4.
+            inside = cell >> SHIFT
+            reach = max(far_before, far) + 0.25 * mass * float(inside)
+            if reach * reach > bar * scale * min(product_before, product) and inside > 1 and not solid[f, b]:
+                bound = bound_bin(before, cell, max(far_before, far), total, scale, entropy)
+                if bound > bar:
+                    bounds[n_picks], lefts[n_picks], picks[n_picks] = bound, before, np.int64(f) << SHIFT | b
+                    n_picks += 1
+            before, far_before, product_before = after, far, product
+    for k in range(n_picks):
+        if bounds[k] > bar:
+            bar = search_bin(
+                picks[k], lefts[k], bar, scale, slot, min_leaf, order, values, edges, points, place, leaves, gains,
+                sums, x_log_x,
+            )  # fmt: skip
+
+
+@njit(**INNER)
+def search_bin(
+    pick, left, bar, scale, slot, min_leaf, order, values, edges, points, place, leaves, gains, sums, x_log_x
+):  # fmt: skip
+    """Try every split strictly inside a bin, `left` of which lie these sums; returns the next split's bar."""
+    f, b = pick >> SHIFT, pick & LOW_HALF
+    total = sums[0, slot, 0]
+    size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
+    last = np.float32(np.inf)
+    for p in range(edges[f, b], edges[f, b + 1]):
+        i = order[f, p]
+        if place[SLOT, i] != slot:
+            continue
+        size_left = left >> SHIFT
+        far = mass * float(left & LOW_HALF) - float(size_left) * ones
+        if far * far > bar * scale * float(size_left) * float(size - size_left) and values[f, p] > last + CLOSENESS:
+            bar = take(left, f, np.int64(p), bar, slot, min_leaf, sums, gains, leaves, x_log_x)
+        left += points[i, 0]
+        last = values[f, p]
+    return bar
+
+
+@njit(**INNER)
+def search_small(slot, min_leaf, values, rank, points, place, leaves, gains, sums, keys, x_log_x):
+    """Best split of a leaf so small that sorting its members is cheaper than counting them in bins."""
+    total = sums[0, slot, 0]
+    size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
+    scale = ones * (1.0 - ones / mass) if x_log_x.size > 0 else mass
+    bar = NO_SPLIT
+    for f in range(values.shape[0]):
+        sort_members(f, slot, rank, place, leaves, keys)
+        left = ZERO
+        for k in range(size - 1):
+            left += points[keys[k] & LOW_HALF, 0]
+            size_left = left >> SHIFT
+            far = mass * float(left & LOW_HALF) - float(size_left) * ones
+            if far * far > bar * scale * float(size_left) * float(size - size_left):
+                here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
+                if values[f, following] > values[f, here] + CLOSENESS:
+                    bar = take(left, f, following, bar, slot, min_leaf, sums, gains, leaves, x_log_x)
+
+
+@njit(**INNER)
+def count_members(counts, slot, sign, codes, offsets, points, place, leaves):
+    """Add (or take away) the samples of a leaf to a histogram."""
+    d = codes.shape[1]
+    for q in range(leaves[slot, START], leaves[slot, END]):
+        i = place[SAMPLES, q]
+        point = sign * points[i, 0]
+        for f in range(d):
+            counts[offsets[f] + codes[i, f]] += point
+
+
+@njit(**INNER)
+def count_table(counts, codes, edges, offsets, points):
+    """Histogram of the whole table: bins know their size, so only the ones are counted. Returns its sum."""
+    n, d = codes.shape
+    for f in range(d):
+        for b in range(offsets[f + 1] - offsets[f]):
+            counts[offsets[f] + b] = np.int64(edges[f, b + 1] - edges[f, b]) << SHIFT
+    total = np.int64(n) << SHIFT
+    for i in range(n):
+        if points[i, 0] & 1:
+            total += 1
+            for f in range(d):
+                counts[offsets[f] + codes[i, f]] += 1
+    return total
+
+
+@njit(**INNER)
+def share_counts(slot, new, counts, codes, offsets, points, place, leaves):
+    """Histograms of both children: count the smaller child, subtract it from the parent's."""
+    h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
+    if h_new != NONE:
+        for cell in range(counts.shape[1]):
+            counts[h_new, cell] = 0
+        count_members(counts[h_new], new, ONE, codes, offsets, points, place, leaves)
+        for cell in range(counts.shape[1]):
+            counts[h, cell] -= counts[h_new, cell]
+    elif h != NONE:
+        count_members(counts[h], new, MINUS_ONE, codes, offsets, points, place, leaves)
+
+
+@njit(**OPTIONS)
+def grow_packed(
+    order, values, rank, codes, edges, solid, offsets, points, limits, floors, x_log_x, place, counts, leaves, gains,
+    sums, picks, bounds, split, total, leaf,
+):  # fmt: skip
+    """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
+    max_leaves, small, min_leaf = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF]
+    n_free = plant(counts.shape[0], place, leaves)
+    sums[0, 0, 0] = total[0, 0] = count_table(counts[0], codes, edges, offsets, points)
+    n_leaves, n_waiting = ONE, ZERO
+    slot, new = ZERO, ZERO
+    while n_leaves < max_leaves:
+        # After a split both children are looked at; at the start the root is both.
+        for child in range(slot, new + 1, max(1, new - slot)):
+            gains[child] = NO_SPLIT
+            m, own = leaves[child, END] - leaves[child, START], sums[0, child, 0] & LOW_HALF
+            if m < limits[MIN_SPLIT] or leaves[child, DEPTH] >= limits[MAX_DEPTH] or own == 0 or own == m:
+                continue
+            h = leaves[child, HISTOGRAM]
+            if m <= small:
+                search_small(child, min_leaf, values, rank, points, place, leaves, gains, sums, picks[0], x_log_x)
+            else:
+                if h == NONE:
+                    h = counts.shape[0] - 1
+                    for cell in range(counts.shape[1]):
+                        counts[h, cell] = 0
+                    count_members(counts[h], child, ONE, codes, offsets, points, place, leaves)
+                search_counted(
+                    counts[h], child, min_leaf, order, values, edges, solid, offsets, points, place, leaves, gains,
+                    sums, picks[0], picks[1], bounds, x_log_x,
+                )  # fmt: skip
+            if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
+                push(child, n_waiting, gains, leaves)
+                n_waiting += 1
+        if n_waiting == 0:
+            break
+        slot, new = pop(n_waiting, gains, leaves), n_leaves
+        n_waiting -= 1
+        n_leaves += 1
+        split[new - 1] = leaves[slot, NODE]
+        whole, of_left = sums[0, slot, 0], sums[1, slot, 0]
+        left = divide(slot, new, of_left >> SHIFT, order, rank, place, leaves)
+        sums[0, left, 0], sums[0, slot + new - left, 0] = of_left, whole - of_left
+        total[2 * new - 1, 0], total[2 * new, 0] = of_left, whole - of_left
+        if n_leaves < max_leaves:
+            n_free = histograms_of_children(slot, new, small, n_free, leaves)
+            share_counts(slot, new, counts, codes, offsets, points, place, leaves)
+    for i in range(leaf.size):
+        leaf[i] = leaves[place[SLOT, i], NODE]
+    return n_leaves

@@ -1,0 +1,41 @@
+"""When a tree stops growing, which gains count as equal, and what a bin can hide: shared by all tree kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .trees_presort import INNER
+
+# Places in `limits` (int64) and `floors` (float64).
+MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY = 0, 1, 2, 3, 4, 5, 6, 7
+LEAST_GAIN, LEAST_SPREAD, SQUARE_UNIT = 0, 1, 2
+
+NO_SPLIT = -1.0
+
+# Gains that differ by less are equal: of their size, and for sums of x ln x also of the node's mass.
+RELATIVE_TIE = 1e-11
+ENTROPY_TIE = 5e-14
+
+
+@njit(**INNER)
+def bound_inside(reach, scale, mass, mass_before, mass_after, rarest, squares, entropy):
+    """Bound on the gains inside a bin.
+
+    A gain is at most a chi-square: distance² / (scale · mass left · mass right), where the distance is that of the
+    left sums from what the node's mean would give, times the node's mass. `reach` is the largest distance in the bin.
+    For entropy about half of that will do, since (1 + t) ln(1 + t) − t ≤ t²/2 · (1 + 2|t|/3) for t ≥ −1/2.
+    At an end of the node the product vanishes; there the bin's squares about the node's mean are the bound.
+    """
+    right_after = mass - mass_after
+    if mass_before > 0.0 and right_after > 0.0:
+        nearest = min(mass_before * (mass - mass_before), mass_after * right_after)
+        chi_square = reach * reach / (scale * nearest)
+        relative = reach / (mass * min(mass_before, right_after) * rarest)
+        if entropy and relative < 0.5:
+            return 0.5 * chi_square * (1.0 + 0.67 * relative)
+        return chi_square
+    side = max(mass_before, right_after)
+    if side > 0.0:
+        return mass * mass * squares / (scale * side)
+    return np.inf
