@@ -1,7 +1,7 @@
 """Finished units of long work in one SQLite file: plain numbers and JSON, never pickles.
 
-Opening a stranger's store runs no code. A store belongs to one search: other data, settings, criterion or versions
-are refused.
+Opening a stranger's store runs no code. A store belongs to one search or study: other data, settings, criterion or
+versions are refused.
 """
 
 from __future__ import annotations
@@ -76,12 +76,16 @@ class Store:
                 "scipy": scipy.__version__,
             },
         }
-        for name, value in facts.items():
-            known = self._fact(name, value)
-            if known != value:
-                raise ValueError(f"store: {self.path} was begun with other {name}; use another file or remove it")
+        self.begin(facts)
         seed = self._own_seed(problem.seed)
         return replace(problem, store=self, seed=seed)
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Settle what the store is about, values fit for JSON; a store begun with other facts is refused."""
+        for name, value in facts.items():
+            known = self._fact(name, value)
+            if known != json.loads(json.dumps(value)):
+                raise ValueError(f"store: {self.path} was begun with other {name}; use another file or remove it")
 
     def _own_seed(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
         chosen = isinstance(seed.entropy, int) and seed.entropy < 2**64
@@ -102,6 +106,9 @@ class Store:
 
 class NoStore:
     """Nothing is kept."""
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Nothing to settle."""
 
     def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
         """The problem as it is."""
