@@ -1,0 +1,83 @@
+"""Many units of one study: run over workers, each kept in a store the moment it is done.
+
+A unit is a block of trials or one split of the data. It has a name of its own and a child seed at a fixed address, so a
+study that is killed and started again with the same store loses at most the units under way, and its table is the same
+to the last digit, whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.progress import Progress, TerminalProgress
+from outsample.running import spread
+from outsample.store import open_store
+
+Array = NDArray[Any]
+Unit = tuple[Array, ...]
+
+
+class _Named:
+    """Units of a store by their position in a list of names."""
+
+    def __init__(self, store: Any, names: Sequence[str]) -> None:
+        self._store, self._names = store, names
+
+    def get(self, index: int) -> Unit | None:
+        found: Unit | None = self._store.get(self._names[index])
+        return found
+
+    def put(self, index: int, result: Unit) -> None:
+        self._store.put(self._names[index], result)
+
+
+def finished_units(
+    function: Callable[..., Unit],
+    tasks: Sequence[tuple[Any, ...]],
+    names: Sequence[str],
+    *,
+    facts: dict[str, Any],
+    store: Any = None,
+    n_jobs: int | None = None,
+    threads: bool = False,
+    progress: Progress | None = None,
+) -> list[Unit]:
+    """The arrays of function(*task) for every task, in order; those in the store are not run again.
+
+    Parameters
+    ----------
+    function : returns a tuple of arrays of plain numbers.
+    names : one per task, unique in the store.
+    facts : what the store must have been begun with: seed, settings, versions. Other facts are refused.
+    store : path of an SQLite file, or None to keep nothing.
+    n_jobs : workers; None is one per core.
+    threads : whether threads will do, because the function spends its time in compiled code; otherwise processes.
+    progress : told how many tasks are done; None shows a bar on a terminal once it takes long.
+    """
+    workers = joblib.cpu_count() if n_jobs is None else n_jobs
+    back_end: AbstractContextManager[Any] = joblib.parallel_config(backend="threading") if threads else nullcontext()
+    with open_store(store) as opened, _watched(progress) as watcher, back_end:
+        opened.begin(facts)
+        kept = None if store is None else _Named(opened, names)
+        results: list[Unit] = []
+        for result in spread(function, tasks, workers, kept):
+            results.append(result)
+            watcher(len(results), len(tasks))
+        return results
+
+
+def _watched(progress: Progress | None) -> AbstractContextManager[Any]:
+    return TerminalProgress("studying") if progress is None else nullcontext(progress)
+
+
+def common_facts(seed: int, **settings: Any) -> dict[str, Any]:
+    """Facts of any study: the seed, the settings given, and the versions that decide its random numbers."""
+    versions = {"numpy": np.__version__, "python": ".".join(map(str, sys.version_info[:2]))}
+    return {"seed": seed, "settings": settings, "versions": versions}
