@@ -88,6 +88,11 @@ def test_bad_predictions(predictions, message):
         HypothesisSet(predictions)
 
 
+def test_strange_predictions():
+    with pytest.raises(ValueError, match="not among the classes"):
+        HypothesisSet([[0, 1, 2]], classes=[0, 1])
+
+
 def test_bad_tables():
     with pytest.raises(ValueError, match="finite"):
         stump_hypotheses([[np.nan]])

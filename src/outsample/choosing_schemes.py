@@ -84,7 +84,7 @@ class OwnLabels:
     """
 
     def __init__(self, y: Any) -> None:
-        self._y = y
+        self._y = list(y) if isinstance(y, tuple) else y
         values = np.asarray(y)
         if values.ndim == 0:
             raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")

@@ -14,8 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from outsample.learners import encode
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -47,9 +45,11 @@ class HypothesisSet:
                 f"predictions must be labels of two classes, got {len(known)}: {known.tolist()[:10]}; "
                 "with more classes use the permutation estimate"
             )
-        encode(matrix.ravel(), known)
+        second = matrix == known[1]
+        if not (second | (matrix == known[0])).all():
+            raise ValueError(f"predictions hold labels that are not among the classes {known.tolist()}")
         self.classes = known
-        self.signs = np.where(matrix == known[1], 1.0, -1.0)
+        self.signs = np.where(second, 1.0, -1.0)
 
     def __len__(self) -> int:
         return len(self.signs)

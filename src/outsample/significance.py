@@ -124,7 +124,9 @@ def _null(
 
 
 def _values(measured: Statistic, draws: LabelDraws, start: int, stop: int, n_jobs: int | None) -> Iterator[Floats]:
-    batches = [(draws[i : min(i + measured.batch, stop)],) for i in range(start, stop, measured.batch)]
+    alone = n_jobs in (None, 1)
+    size = max(measured.batch, ROUND) if alone else measured.batch
+    batches = [(draws[i : min(i + size, stop)],) for i in range(start, stop, size)]
     return spread(measured, batches, 1 if measured.batch > 1 else n_jobs)
 
 

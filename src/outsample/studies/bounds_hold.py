@@ -27,7 +27,7 @@ from outsample.hypotheses import HypothesisSet, StumpClassifier, threshold_hypot
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-SETTINGS = ((30, 0.05), (30, 0.3), (100, 0.1), (400, 0.2))
+SETTINGS = ((30, 0.05), (30, 0.3), (100, 0.1), (300, 0.2))
 N_DRAWS = 30
 THRESHOLD = 0.4
 
