@@ -130,6 +130,15 @@ def test_polynomials_so_steep_that_scikit_learn_drops_directions():
     check_left_out(path, x, y, np.arange(50) % 5)
 
 
+def test_left_out_row_that_alone_keeps_a_direction_above_the_cutoff():
+    rng = np.random.default_rng(0)
+    tiny = 2e-7 * rng.standard_normal(12)
+    tiny[4] = 1e-4
+    X = np.column_stack([rng.standard_normal(12), tiny])
+    path = find_path(make_pipeline(LeadingColumns(), LinearRegression()), "leadingcolumns__n_columns", [1, 2])
+    check_left_out(path, X, rng.standard_normal(12), np.arange(12))
+
+
 def test_table_with_names():
     X, X_new, y = table(n=30)
     names = list("abcd")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from threadpoolctl import ThreadpoolController
 
 from outsample._kernels import neighbors as kernels
 from outsample.tables import n_rows, rows
@@ -16,6 +19,9 @@ from .base import Array, Floats
 
 Integers = NDArray[np.int64]
 Lists = tuple[Integers, Floats]
+
+# Rows searched × rows × columns: about ten milliseconds on one thread.
+_SMALL_SEARCH = 50_000_000
 
 
 class NeighborSearch:
@@ -52,7 +58,8 @@ class NeighborSearch:
         return self._search(X_new, self.k)
 
     def _search(self, X: Any, depth: int) -> Lists:
-        distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
+        with _threads_worth(n_rows(X) * self.n_samples * self._searcher.n_features_in_):
+            distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
         distances = np.ascontiguousarray(distances, dtype=np.float64)
         neighbours = np.array(neighbours, dtype=np.int64, order="C")
         kernels.order_ties(distances, neighbours)
@@ -94,6 +101,16 @@ class NeighborSearch:
         at_zero = infinite.any(axis=1)
         shares[at_zero] = infinite[at_zero]
         return shares
+
+
+def _threads_worth(work: int) -> AbstractContextManager[Any]:
+    """One thread for small searches, whose threads would mostly wait for each other on a busy machine."""
+    return _thread_pools().limit(limits=1) if work < _SMALL_SEARCH else nullcontext()
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _depth_for(k: int, fold: int, n: int) -> int:
