@@ -322,3 +322,13 @@ def test_bad_arguments_are_named(arguments, words):
 def test_names(name, kind):
     made = outsample.criteria.as_criterion(name)
     assert (made.kind, made.name) == (kind, name)
+
+
+def test_kinds_share_the_fits_of_one_problem():
+    table, y = _data()
+    problem = pose(KNeighborsRegressor(2), table, y, random_state=0)
+    for kind in ("oob", "632", "632+"):
+        shared = Bootstrap(8, kind).curve(problem)
+        alone = Bootstrap(8, kind).curve(pose(KNeighborsRegressor(2), table, y, random_state=0))
+        assert shared.out_sample[0] == alone.out_sample[0]
+        assert shared.n_fits == alone.n_fits == 9
