@@ -40,6 +40,7 @@ class Rules(NamedTuple):
     least_spread : real values that vary less are not split
     square_unit : brings the channel of squares to the scale of squared sums
     x_log_x : (n + 1,) k ln k for counts, empty with weights or without entropy
+    per_node : leaves are split in order of gain per unit of mass, not of gain; the splits are the same
     """
 
     packed: bool
@@ -55,12 +56,13 @@ class Rules(NamedTuple):
     least_spread: float
     square_unit: float
     x_log_x: NDArray[np.float64]
+    per_node: bool = False
 
     def limits(self) -> NDArray[np.int64]:
         """The whole numbers, in the order of `trees_rules`."""
         first = 1 + self.weighted
         numbers = (self.max_leaves, self.max_depth, self.min_split, self.min_leaf, LARGEST_SORTED)
-        return np.array([*numbers, self.n_classes, first, self.entropy], np.int64)
+        return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node], np.int64)
 
     def floors(self) -> NDArray[np.float64]:
         """The real numbers, in the order of `trees_rules`."""
@@ -99,6 +101,8 @@ class Grown(NamedTuple):
     Attributes
     ----------
     split : (leaves − 1,) int64
+    column : (leaves − 1,) int64
+        The column each split divides by.
     total : (2 leaves − 1, channels) int64
         Channels of every node.
     leaf : (n,) int32 or (0,)
@@ -106,6 +110,7 @@ class Grown(NamedTuple):
     """
 
     split: NDArray[np.int64]
+    column: NDArray[np.int64]
     total: NDArray[np.int64]
     leaf: NDArray[np.int32]
 
@@ -123,16 +128,16 @@ def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Works
     columns = 1 if rules.packed else (2 if rules.n_classes else rules.n_channels + 1)
     if points.shape != (n, columns) or points.dtype != np.int64 or space.place.shape[1] != n:
         raise ValueError(f"points must be int64 of shape {(n, columns)}, got {points.dtype} {points.shape}")
-    split = np.empty(max(rules.max_leaves - 1, 1), np.int64)
+    split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
     total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
     leaf = np.empty(n if with_leaf else 0, np.int32)
     given = (*table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
     scratch = (space.place, space.counts, space.leaves, space.gains, space.sums, space.picks, space.bounds)
     if rules.packed:
-        leaves = int(grow_packed(*given, *scratch, split, total, leaf))
+        leaves = int(grow_packed(*given, *scratch, split, column, total, leaf))
     else:
-        leaves = int(grow_channels(*given, *scratch, split, total, leaf, space.left, space.metric))
-    return Grown(split[: leaves - 1], total[: 2 * leaves - 1], leaf)
+        leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.left, space.metric))
+    return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
 def warmup() -> None:

@@ -48,6 +48,7 @@ from .trees_rules import (
     MIN_SPLIT,
     N_CLASSES,
     NO_SPLIT,
+    PER_NODE,
     RELATIVE_TIE,
     SMALL,
     SQUARE_UNIT,
@@ -397,7 +398,7 @@ def share_counts(slot, new, counts, codes, offsets, points, place, leaves, n_cha
 @njit(**OPTIONS)
 def grow_channels(
     order, values, rank, codes, edges, solid, offsets, points, limits, floors, x_log_x, place, counts, leaves, gains,
-    sums, picks, bounds, split, total, leaf, left, metric,
+    sums, picks, bounds, split, column, total, leaf, left, metric,
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], left.size
@@ -437,6 +438,8 @@ def grow_channels(
                     leaves, gains, sums, picks[0], bounds, left, metric, x_log_x,
                 )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
+                if limits[PER_NODE]:
+                    gains[child] /= float(sums[0, child, limits[FIRST] - 1])
                 push(child, n_waiting, gains, leaves)
                 n_waiting += 1
         if n_waiting == 0:
@@ -445,6 +448,7 @@ def grow_channels(
         n_waiting -= 1
         n_leaves += 1
         split[new - 1] = leaves[slot, NODE]
+        column[new - 1] = leaves[slot, COLUMN]
         left_slot = divide(slot, new, sums[1, slot, 0], order, rank, place, leaves)
         for v in range(n_channels):
             of_left, of_right = sums[1, slot, v], sums[0, slot, v] - sums[1, slot, v]

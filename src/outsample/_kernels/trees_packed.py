@@ -35,6 +35,7 @@ from .trees_rules import (
     MIN_LEAF,
     MIN_SPLIT,
     NO_SPLIT,
+    PER_NODE,
     RELATIVE_TIE,
     SMALL,
     bound_inside,
@@ -221,7 +222,7 @@ def share_counts(slot, new, counts, codes, offsets, points, place, leaves):
 @njit(**OPTIONS)
 def grow_packed(
     order, values, rank, codes, edges, solid, offsets, points, limits, floors, x_log_x, place, counts, leaves, gains,
-    sums, picks, bounds, split, total, leaf,
+    sums, picks, bounds, split, column, total, leaf,
 ):  # fmt: skip
     """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, min_leaf = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF]
@@ -250,6 +251,8 @@ def grow_packed(
                     sums, picks[0], picks[1], bounds, x_log_x,
                 )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
+                if limits[PER_NODE]:
+                    gains[child] /= float(m)
                 push(child, n_waiting, gains, leaves)
                 n_waiting += 1
         if n_waiting == 0:
@@ -258,6 +261,7 @@ def grow_packed(
         n_waiting -= 1
         n_leaves += 1
         split[new - 1] = leaves[slot, NODE]
+        column[new - 1] = leaves[slot, COLUMN]
         whole, of_left = sums[0, slot, 0], sums[1, slot, 0]
         left = divide(slot, new, of_left >> SHIFT, order, rank, place, leaves)
         sums[0, left, 0], sums[0, slot + new - left, 0] = of_left, whole - of_left

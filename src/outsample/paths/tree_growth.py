@@ -58,6 +58,7 @@ class Growth:
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
     center : origin of the sums of a regression
     leaf : (n,) the node each sample ends in, where wanted
+    column : (leaves − 1,) the column each split divides by
     """
 
     split: NDArray[np.int64]
@@ -65,6 +66,7 @@ class Growth:
     sums: Floats
     center: float
     leaf: NDArray[np.int32]
+    column: NDArray[np.int64]
 
 
 class Grower:
@@ -79,6 +81,8 @@ class Grower:
     stopping : Stopping
     n_classes : number of classes, 0 for regression
     weight : (n,) positive weights or None
+    per_node : which leaf is split next: the one with the largest gain per unit of its own weight, or (False, as in
+        scikit-learn) with the largest gain times its weight
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Grower:
         stopping: Stopping,
         n_classes: int,
         weight: Floats | None,
+        per_node: bool = False,
     ) -> None:
         # Numba takes a third of a second to import: only a tree that is really grown pays for it.
         from outsample._kernels import trees as kernel
@@ -102,7 +107,7 @@ class Grower:
         self._table = kernel.presort(X, self._threads)
         self._mass_unit, self._mass = _fixed_point(self._weight)
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
-        self._rules = self._make_rules(stopping)
+        self._rules = self._make_rules(stopping)._replace(per_node=per_node)
 
     def grow(self, Y: Array, with_leaves: bool = False) -> Iterator[Growth]:
         """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded."""
@@ -132,7 +137,7 @@ class Grower:
         points, center, unit, rules = self._points(y)
         grown = self._kernel.grow(self._table, points, rules, space, with_leaves)
         mass, sums = self._node_sums(grown.total, unit)
-        return Growth(grown.split, mass, sums, center, grown.leaf)
+        return Growth(grown.split, mass, sums, center, grown.leaf, grown.column)
 
     def _make_rules(self, stop: Stopping) -> Any:
         weighted = self._weight.size > 0

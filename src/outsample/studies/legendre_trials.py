@@ -160,9 +160,7 @@ def _block(setting: Setting, size: int, seed: int, b: int) -> tuple[Array, ...]:
     return positions, regrets, sums
 
 
-def draw_trials(
-    rng: np.random.Generator, size: int, n: int, highest: int
-) -> tuple[Floats, Floats, Floats, Floats]:
+def draw_trials(rng: np.random.Generator, size: int, n: int, highest: int) -> tuple[Floats, Floats, Floats, Floats]:
     """(x, noise, coefficients, noise variance): (trials, n), (trials, n), (trials, highest + 1), (trials,)."""
     degree = rng.integers(highest + 1, size=size)
     powers = np.arange(highest + 1)
