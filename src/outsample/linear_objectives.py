@@ -70,7 +70,7 @@ def knows(estimator: Any) -> bool:
         return bool(estimator.loss == "squared_hinge" and estimator.multi_class == "ovr")
     if type(estimator) is LinearSVR:
         return bool(estimator.loss == "squared_epsilon_insensitive")
-    return type(estimator) in _READERS
+    return type(estimator) in _READERS and getattr(estimator, "multi_class", "auto") in ("auto", "deprecated")
 
 
 def squared_everywhere(estimator: Any) -> bool:
@@ -181,6 +181,8 @@ def _logistic(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
     weight = labels.weight * labels.class_weights(model.class_weight)[codes]
     l1_ratio, strength = _logistic_penalty(model)
     through_liblinear = model.solver == "liblinear"
+    if through_liblinear and predictor.shape[1] > 1:
+        raise ValueError('criterion "alo": liblinear fits each class against the rest; use solver "lbfgs" instead')
     probability = answer(model, predictor, "predict_proba")
     if predictor.shape[1] == 1:
         probability = probability[:, 1:]
@@ -212,8 +214,9 @@ def _logistic(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
 
 def _logistic_penalty(model: Any) -> tuple[float, float]:
     """(share of L1, strength); `penalty` is the older way to say it."""
-    named = {"l2": 0.0, "l1": 1.0}.get(model.penalty)
-    strength = 0.0 if model.penalty is None or np.isinf(model.C) else 1.0 / model.C
+    penalty = getattr(model, "penalty", "deprecated")
+    named = {"l2": 0.0, "l1": 1.0}.get(penalty)
+    strength = 0.0 if penalty is None or np.isinf(model.C) else 1.0 / model.C
     return (float(model.l1_ratio or 0.0) if named is None else named), strength
 
 
