@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
-from outsample._kernels import neighbors as kernels
 from outsample.tables import n_rows, rows
 
 from .base import Array, Floats
@@ -21,6 +20,7 @@ Integers = NDArray[np.int64]
 Lists = tuple[Integers, Floats]
 
 # Rows searched × rows × columns: about ten milliseconds on one thread.
+_TIE = 1e-9
 _SMALL_SEARCH = 50_000_000
 
 
@@ -53,6 +53,14 @@ class NeighborSearch:
             self._lists = self._search(self._X, depth)
         return self._lists
 
+    def tied(self) -> bool:
+        """Whether two other rows are equally far from some row, up to rounding, so that they may change places."""
+        neighbours, distances = self.among_itself()
+        own = neighbours == np.arange(self.n_samples)[:, None]
+        others = np.sort(np.where(own, np.inf, distances), axis=1)
+        nearer, farther = others[:, :-1], others[:, 1:]
+        return bool((np.isfinite(farther) & (farther <= nearer * (1 + _TIE))).any())
+
     def of(self, X_new: Any) -> Lists:
         """(neighbours, distances) of new rows, (n_new, k)."""
         return self._search(X_new, self.k)
@@ -62,7 +70,7 @@ class NeighborSearch:
             distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
         distances = np.ascontiguousarray(distances, dtype=np.float64)
         neighbours = np.array(neighbours, dtype=np.int64, order="C")
-        kernels.order_ties(distances, neighbours)
+        kernels().order_ties(distances, neighbours)
         return neighbours, distances
 
     def outside_folds(self, folds: Integers) -> Lists:
@@ -79,14 +87,14 @@ class NeighborSearch:
             )
         neighbours, distances = self.among_itself(_depth_for(self.k, int(largest), self.n_samples))
         kept = np.empty((self.n_samples, self.k), np.int64), np.empty((self.n_samples, self.k))
-        found = kernels.drop_same_fold(neighbours, distances, folds, folds, *kept)
+        found = kernels().drop_same_fold(neighbours, distances, folds, folds, *kept)
         short = np.flatnonzero(found < self.k)
         depth = neighbours.shape[1]
         while len(short):
             depth = min(2 * depth, self.n_samples)
             deeper = self._search(rows(self._X, short), depth)
             more = np.empty((len(short), self.k), np.int64), np.empty((len(short), self.k))
-            found = kernels.drop_same_fold(*deeper, folds, folds[short], *more)
+            found = kernels().drop_same_fold(*deeper, folds, folds[short], *more)
             kept[0][short], kept[1][short] = more
             short = short[found < self.k]
         return kept
@@ -101,6 +109,13 @@ class NeighborSearch:
         at_zero = infinite.any(axis=1)
         shares[at_zero] = infinite[at_zero]
         return shares
+
+
+def kernels() -> Any:
+    """The compiled kernels, loaded when they are first needed: the compiler is slow to import."""
+    from outsample._kernels import neighbors
+
+    return neighbors
 
 
 def _threads_worth(work: int) -> AbstractContextManager[Any]:

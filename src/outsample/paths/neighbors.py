@@ -13,11 +13,10 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from outsample._kernels import neighbors as kernels
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path, Smoother
-from .neighbor_lists import Lists, NeighborSearch, own_positions
+from .neighbor_lists import Lists, NeighborSearch, kernels, own_positions
 from .order import complexity_of, simplest_first
 
 # Metrics whose scale is learned from the rows searched, unless the user fixes it.
@@ -104,6 +103,10 @@ class NeighborsDesign(Design):
         return self._responses(y, votes, self.n_samples, response)
 
     @property
+    def tied(self) -> bool:
+        return any(group.search.tied() for group in self._groups)
+
+    @property
     def smoother(self) -> Smoother | None:
         if self.classes is not None:
             return None
@@ -119,7 +122,7 @@ class NeighborsDesign(Design):
         codes = np.ascontiguousarray(Y, dtype=np.int64)
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
         for votes in self._among_itself():
-            _over_draws(partial(kernels.confusion_counts, *votes), codes, (self._row_weight,), counts)
+            _over_draws(partial(kernels().confusion_counts, *votes), codes, (self._row_weight,), counts)
         return np.asarray(counts / self._row_weight.sum())
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
@@ -129,7 +132,7 @@ class NeighborsDesign(Design):
         sums = np.zeros((len(Y), self.n_models, 2))
         for votes in self._among_itself():
             settings = float(center), self._row_weight
-            _over_draws(partial(kernels.value_moments, *votes), values, settings, sums)
+            _over_draws(partial(kernels().value_moments, *votes), values, settings, sums)
         return np.asarray(sums / self._row_weight.sum())
 
     @property
@@ -152,17 +155,17 @@ class NeighborsDesign(Design):
             values = np.ascontiguousarray(y, dtype=np.float64)
             out = np.empty((self.n_models, rows))
             for group in votes:
-                kernels.predicted_values(*group, values, out)
+                kernels().predicted_values(*group, values, out)
             return out
         codes = np.ascontiguousarray(y, dtype=np.int64)
         if response == "predict":
             winners = np.empty((self.n_models, rows), np.int64)
             for group in votes:
-                kernels.predicted_classes(*group, codes, self._n_classes, winners)
+                kernels().predicted_classes(*group, codes, self._n_classes, winners)
             return winners
         shares = np.empty((self.n_models, rows, self._n_classes))
         for group in votes:
-            kernels.class_shares(*group, codes, shares)
+            kernels().class_shares(*group, codes, shares)
         return shares
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
-from outsample._kernels.coordinate_descent import descend
-
 from .base import Floats
 
 _THRESHOLDS = (1e-6, 1e-9, 1e-13)
@@ -29,6 +27,9 @@ def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, 
     start : (p,) a nearby solution, not changed.
     scale : the size of b_j √G_jj that counts as one.
     """
+    # Here, because the compiler is slow to import.
+    from outsample._kernels.coordinate_descent import descend
+
     coef = start.copy()
     sweeps = 0
     for threshold in _THRESHOLDS:

@@ -1,0 +1,175 @@
+"""Imports go one way, and importing the library is cheap."""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import outsample
+
+ROOT = Path(outsample.__file__).parent
+
+# What the design calls the floors of the house, the lowest first. A module may lean on its own floor and on lower
+# ones, directly or through modules that are not named here, never on a higher one.
+FLOORS = (
+    ("_version", "losses", "curve", "penalties", "bounds", "_kernels", "running", "tables", "progress", "learners"),
+    ("paths", "draws", "splits", "target", "scorers"),
+    ("closed_forms", "choosing_losses", "problem"),
+    ("criteria", "complexity"),
+    ("families", "rules"),
+    ("estimating", "search", "significance", "auditing", "comparing", "store"),
+    ("_public", "__init__"),
+    ("plots",),
+    ("report", "studies"),
+    ("commands", "cli"),
+    ("__main__",),
+)
+# Imported inside functions only, where they are needed. numba may be imported by kernels, which are.
+LAZY = {"matplotlib", "rich", "jinja2", "numba", "pandas", "polars", "dask", "distributed", "lightgbm", "xgboost"}
+
+
+def unit_of(path):
+    """The module, or the package right under the library, that a file belongs to."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[0]
+
+
+def executed_on_import(tree):
+    """Statements that run when a module is imported: not those in functions, nor those for type checkers."""
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += node.orelse
+            continue
+        yield node
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+
+
+def imported_modules(path, nodes):
+    """Absolute names of what import statements load."""
+    package = ("outsample", *path.relative_to(ROOT).parts[:-1])
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def own_unit(name):
+    """Which unit of the library an absolute name belongs to, None for other libraries."""
+    first, _, rest = name.partition(".")
+    if first != "outsample":
+        return None
+    unit = rest.partition(".")[0]
+    is_module = (ROOT / f"{unit}.py").exists() or (ROOT / unit / "__init__.py").exists()
+    return unit if is_module else "__init__"
+
+
+def files():
+    return sorted(ROOT.rglob("*.py"))
+
+
+@cache
+def graph():
+    """unit → units it imports when it is imported."""
+    edges = {}
+    for path in files():
+        nodes = executed_on_import(ast.parse(path.read_text()))
+        units = {own_unit(name) for name in imported_modules(path, nodes)} - {None}
+        edges.setdefault(unit_of(path), set()).update(units - {unit_of(path)})
+    return edges
+
+
+def reachable(edges, start):
+    seen, waiting = set(), [start]
+    while waiting:
+        for unit in edges.get(waiting.pop(), ()):
+            if unit not in seen:
+                seen.add(unit)
+                waiting.append(unit)
+    return seen
+
+
+def upward(edges):
+    """Pairs (module, module of a higher floor that it leans on)."""
+    floor = {unit: i for i, units in enumerate(FLOORS) for unit in units}
+    return [
+        (unit, other)
+        for unit in edges
+        for other in reachable(edges, unit)
+        if unit in floor and other in floor and floor[other] > floor[unit]
+    ]
+
+
+def test_imports_only_go_down():
+    assert upward(graph()) == []
+
+
+def test_an_import_that_goes_up_is_found():
+    edges = graph() | {"losses": graph()["losses"] | {"between"}, "between": {"criteria"}}
+    assert ("losses", "criteria") in upward(edges)
+
+
+def test_no_module_leans_on_itself():
+    edges = graph()
+    assert [unit for unit in edges if unit in reachable(edges, unit)] == []
+
+
+def test_every_floor_is_there():
+    built_later = {"plots", "report", "commands", "cli", "studies", "__main__"}
+    units = {unit_of(path) for path in files()}
+    assert {unit for floor in FLOORS for unit in floor} - units <= built_later
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_module_may_import(path):
+    tree = ast.parse(path.read_text())
+    everything = list(imported_modules(path, ast.walk(tree)))
+    private = [name for name in everything if name.startswith("sklearn.") and "._" in name]
+    assert private == [], "scikit-learn's private modules are not ours to import"
+    if unit_of(path) in reachable(graph(), "_public") - {"_kernels"}:
+        now = {name.partition(".")[0] for name in imported_modules(path, executed_on_import(tree))}
+        assert now & LAZY == set()
+
+
+LOADED = """
+import json, sys, time
+import sklearn.metrics, sklearn.model_selection, sklearn.pipeline, sklearn.compose
+before, start = set(sys.modules), time.perf_counter()
+{statement}
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, sorted(set(sys.modules) - before)]))
+"""
+
+
+def loaded_by(statement):
+    code = LOADED.format(statement=statement)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("statement", ["import outsample", "from outsample import estimate, GridSearch"])
+def test_nothing_heavy_is_loaded_beyond_scikit_learn(statement):
+    _, modules = loaded_by(statement)
+    assert {name.partition(".")[0] for name in modules} & LAZY == set()
+    assert not any(name.startswith("outsample._kernels.") for name in modules)
+
+
+def test_import_costs_less_than_half_a_second_more_than_scikit_learn():
+    code = "import time; start = time.process_time(); import sklearn; a = time.process_time(); import outsample; "
+    code += "outsample.__version__; b = time.process_time(); print(a - start, b - a)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    extra = statistics.median(float(run.stdout.split()[1]) for run in runs)
+    assert extra < 0.5
