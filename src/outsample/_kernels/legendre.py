@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def"
 """Compiled trials of model selection among polynomials: data in, estimates, selections and regrets out.
 
-A trial is one data set y = f(x) + σε with f a sum of Legendre polynomials L_i. The models are linear smoothers, so every
-estimate is a closed form, and so is the out-sample error: the L_i are orthogonal on [−1, 1] with mean square
-1/(2i + 1). Every table of estimates has the columns LOO, PERM, VC, FPE, TRUE.
+A trial is one data set y = f(x) + σε with f a sum of Legendre polynomials L_i. The models are linear smoothers, so
+every estimate is a closed form, and so is the out-sample error: the L_i are orthogonal on [−1, 1] with mean
+square 1/(2i + 1). Every table of estimates has the columns LOO, PERM, VC, FPE, TRUE.
 
 Callers guarantee shapes; see `order_trials` and `ridge_trials`.
 """

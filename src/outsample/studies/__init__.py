@@ -1,1 +1,5 @@
-"""Studies: what the library claims, checked on simulated data. One file each, on public names only."""
+"""Studies: the paper's tables and figures, and what the library claims, checked. One file each."""
+
+from outsample.studies.catalogue import STUDIES
+
+__all__ = ["STUDIES"]

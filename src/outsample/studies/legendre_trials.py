@@ -8,7 +8,7 @@ of the degree, and the grid of penalties.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,12 +76,14 @@ class Trials:
     setting : Setting
     positions : (trials, sets, methods) model selected.
     regrets : (trials, sets, methods) (e_out(selected) − e_out(best))/e_out(best), a fraction, to seven digits.
-    sums : (2, models, methods + 1) sums over trials of the estimates and of their squares; the truth comes last.
+    sizes : (blocks,) trials in each block.
+    sums : (blocks, 2, models, methods + 1) sums of the estimates and of their squares; the truth comes last.
     """
 
     setting: Setting
     positions: Array
     regrets: Array
+    sizes: Floats
     sums: Floats
 
     def __len__(self) -> int:
@@ -96,20 +98,34 @@ class Trials:
         """Regret within a set of models, (trials, methods)."""
         return np.asarray(self.regrets[:, list(self.setting.sets).index(name)], dtype=np.float64)
 
-    @property
-    def means(self) -> Floats:
-        """Mean of each estimate and of the true error, (models, methods + 1)."""
-        return np.asarray(self.sums[0] / len(self))
+    def moment(self, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """(value, standard error) of a function of the mean sums (…, 2, models, methods + 1).
 
-    @property
-    def variances(self) -> Floats:
-        """Variance of each estimate and of the true error over trials, (models, methods + 1)."""
-        return np.asarray(self.sums[1] / len(self) - self.means**2)
+        The standard error is the jackknife's over blocks, not a number with fewer than two of them.
+        """
+        total, blocks = self.sums.sum(axis=0), len(self.sizes)
+        value = function(total / len(self))
+        if blocks < 2:
+            return value, np.full_like(value, np.nan)
+        without = function((total - self.sums) / (len(self) - self.sizes)[:, None, None, None])
+        spread = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+        return value, np.sqrt((blocks - 1) / blocks * spread)
 
-    @property
-    def squared_biases(self) -> Floats:
-        """(mean estimate − mean true error)², (models, methods)."""
-        return np.asarray((self.means[:, :-1] - self.means[:, -1:]) ** 2)
+
+def means(sums: Floats) -> Floats:
+    """Mean of each estimate and of the true error, (…, models, methods + 1); for `Trials.moment`."""
+    return sums[..., 0, :, :]
+
+
+def variances(sums: Floats) -> Floats:
+    """Variance of each estimate over data sets, (…, models, methods)."""
+    return np.asarray((sums[..., 1, :, :] - sums[..., 0, :, :] ** 2)[..., :-1])
+
+
+def squared_biases(sums: Floats) -> Floats:
+    """(mean estimate − mean true error)², (…, models, methods)."""
+    average = sums[..., 0, :, :]
+    return np.asarray((average[..., :-1] - average[..., -1:]) ** 2)
 
 
 def trials(
@@ -140,7 +156,8 @@ def trials(
 
 def _joined(setting: Setting, blocks: Sequence[tuple[Array, ...]]) -> Trials:
     positions, regrets, sums = zip(*blocks, strict=True)
-    return Trials(setting, np.concatenate(positions), np.concatenate(regrets), np.sum(sums, axis=0))
+    sizes = np.array([float(len(part)) for part in regrets])
+    return Trials(setting, np.concatenate(positions), np.concatenate(regrets), sizes, np.stack(sums))
 
 
 def _block(setting: Setting, size: int, seed: int, b: int) -> tuple[Array, ...]:

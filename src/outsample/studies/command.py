@@ -1,0 +1,47 @@
+"""The command line every study shares."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from outsample.progress import silent
+
+
+def study_command(run: Callable[..., Any], default_n: int, unit: str) -> Callable[[list[str] | None], None]:
+    """A `main` that reads the arguments of a study, runs it and prints the result."""
+
+    def main(arguments: list[str] | None = None) -> None:
+        """Run the study and print what it found."""
+        asked = _parser(run, default_n, unit).parse_args(arguments)
+        print(run(**_settings(asked)))
+
+    return main
+
+
+def _parser(run: Callable[..., Any], default_n: int, unit: str) -> argparse.ArgumentParser:
+    about = (run.__doc__ or "").strip().split("\n")[0]
+    parser = argparse.ArgumentParser(prog=run.__module__.rpartition(".")[2], description=about)
+    parser.add_argument(
+        "-n", f"--{unit}", dest="n", type=int, default=default_n, help=f"number of {unit}, by default {default_n}"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", help="SQLite file: a run that was stopped goes on where it was")
+    parser.add_argument("--data-home", help="folder of CSV files; otherwise OUTSAMPLE_DATA, otherwise OpenML")
+    parser.add_argument("--out", help="folder for the table as CSV and text, and the figure")
+    parser.add_argument("--jobs", dest="n_jobs", type=int, help="workers; by default one per core")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    if "names" in run.__code__.co_varnames[: run.__code__.co_argcount + run.__code__.co_kwonlyargcount]:
+        parser.add_argument("--sets", dest="names", type=_names, help="data sets, separated by commas")
+    return parser
+
+
+def _names(text: str) -> Sequence[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _settings(asked: argparse.Namespace) -> dict[str, Any]:
+    settings = vars(asked)
+    settings["progress"] = silent if settings.pop("quiet") else None
+    return settings

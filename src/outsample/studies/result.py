@@ -1,0 +1,120 @@
+"""What a study found, beside what the paper printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from outsample.studies.printing import text_table
+
+Draw = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number of a study.
+
+    Attributes
+    ----------
+    quantity : what was measured, e.g. "average order".
+    case : data set or setting.
+    method : the estimate it belongs to.
+    ours : the value found.
+    standard_error : over trials or splits.
+    paper : the printed value, not a number where the paper prints none.
+    band : how far from the printed value still counts as agreement; not a number where agreement cannot be judged.
+    """
+
+    quantity: str
+    case: str
+    method: str
+    ours: float
+    standard_error: float = math.nan
+    paper: float = math.nan
+    band: float = math.nan
+
+    @property
+    def agrees(self) -> str:
+        """ "yes", "no", or "" where there is nothing to judge."""
+        if math.isnan(self.paper) or math.isnan(self.band):
+            return ""
+        return "yes" if abs(self.ours - self.paper) <= self.band else "no"
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """Findings of one study; `print` shows them, `write` keeps them.
+
+    Attributes
+    ----------
+    name : the study's, and that of its files.
+    title : one line.
+    findings : every number, in the order of printing.
+    notes : sentences on what was done and what holds.
+    draw : draws the study's figure on an empty matplotlib figure; None where there is none.
+    """
+
+    name: str
+    title: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    draw: Draw | None = field(default=None, repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding."""
+        columns = ("quantity", "case", "method", "ours", "standard_error", "paper", "band", "agrees")
+        rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def value(self, quantity: str, method: str, case: str | None = None) -> Finding:
+        """The finding of this name; the first, when no case is given."""
+        for finding in self.findings:
+            if (finding.quantity, finding.method) == (quantity, method) and case in (None, finding.case):
+                return finding
+        raise KeyError(f"{self.name} has no {quantity!r} of {method!r}" + (f" for {case!r}" if case else ""))
+
+    def __str__(self) -> str:
+        parts = [self.title, text_table(self.findings), *self.notes]
+        return "\n".join(part for part in parts if part)
+
+    def write(self, folder: Any) -> list[Path]:
+        """Write NAME.csv, NAME.txt and, where there is a figure, NAME.png; returns the files."""
+        home = Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        files = [home / f"{self.name}.csv", home / f"{self.name}.txt"]
+        self.to_frame().to_csv(files[0], index=False)
+        files[1].write_text(f"{self}\n", encoding="utf-8")
+        if self.draw is not None:
+            files.append(home / f"{self.name}.png")
+            _save(self.draw, files[-1])
+        return files
+
+
+def written(result: StudyResult, out: Any) -> StudyResult:
+    """The result, after writing it where a folder is given."""
+    if out is not None:
+        result.write(out)
+    return result
+
+
+def findings_of(rows: Iterable[Finding | Iterable[Finding]]) -> tuple[Finding, ...]:
+    """Findings and groups of findings as one flat tuple."""
+    flat: list[Finding] = []
+    for row in rows:
+        flat.extend([row] if isinstance(row, Finding) else row)
+    return tuple(flat)
+
+
+def _save(draw: Draw, file: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    draw(figure)
+    figure.savefig(file, dpi=120)
