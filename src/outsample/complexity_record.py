@@ -28,6 +28,7 @@ class Complexity:
         may be larger than `value`.
     mean_product : ȳ E[ḡ], the mean label times the mean prediction of the fits.
     draws : (draws, models) the correlation of each draw.
+    exhaustive : whether every label vector that can be drawn was used.
     flipped : (draws,) share of rows where the drawn label is not the real one.
     n_samples, n_fits, seconds : what it cost.
     params : the setting of each model.
@@ -42,6 +43,7 @@ class Complexity:
     n_samples: int
     n_fits: int
     single: bool
+    exhaustive: bool
     params: Sequence[dict[str, Any]] = ()
     mean_product: Any = 0.0
     seconds: float = 0.0

@@ -32,7 +32,7 @@ def discrepancy_shape(tau: Any) -> Floats:
     """Φ(τ): 1 below τ = ½, then a (ln 2τ + 1)/(τ − k) · (√(1 + b (τ − k)/(ln 2τ + 1)) + 1); continuous at ½.
 
     >>> discrepancy_shape([0.25, 0.5, 10.0]).round(3).tolist()
-    [1.0, 1.0, 0.192]
+    [1.0, 1.0, 0.194]
     """
     ratio = np.asarray(tau, dtype=np.float64)
     beyond = np.maximum(ratio, 0.5)

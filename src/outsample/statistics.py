@@ -112,8 +112,10 @@ class OfFunction:
 
     batch = 1
 
-    def __init__(self, function: Callable[..., Any], estimator: Any, X: Any, y: Any, cv: Any, seed: int) -> None:
-        self.function, self.X, self.cv = function, X, cv
+    def __init__(
+        self, function: Callable[..., Any], estimator: Any, X: Any, y: Any, *, cv: Any, groups: Any, seed: int
+    ) -> None:
+        self.function, self.X, self.cv, self.groups = function, X, cv, groups
         self.estimator = None if estimator is None else seeded(estimator, seed)
         self.own = OwnLabels(y)
         self.labels = self.own.codes
@@ -127,7 +129,8 @@ class OfFunction:
         if self.estimator is None:
             value = self.function(self.X, y)
         elif self.cv is not None:
-            value = cross_val_score(self.estimator, self.X, y, cv=self.cv, scoring=self.function).mean()
+            scored = {"cv": self.cv, "groups": self.groups, "scoring": self.function}
+            value = cross_val_score(self.estimator, self.X, y, **scored).mean()
         else:
             value = self.function(seeded(self.estimator, None).fit(self.X, y), self.X, y)
         number = np.asarray(value)
@@ -167,7 +170,7 @@ def choose_statistic(
         raise ValueError("without an estimator, statistic must be a function of (X, y)")
     if callable(function) and (estimator is None or _n_required(function) >= 3):
         seed = child_integer(seed_sequence(random_state), 0)
-        return OfFunction(function, estimator, X, y, cv, seed)
+        return OfFunction(function, estimator, X, y, cv=cv, groups=groups, seed=seed)
     problem = pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state)
     return InSample(problem) if cv is None else CrossValidated(problem, cv)
 

@@ -96,7 +96,7 @@ def test_binary_penalty_against_the_truth_at_the_same_points():
 
 
 def test_a_fitted_reference_prices_residual_noise():
-    """1-NN fits any labels: permutation says 2p(1 − p) whatever the data, a reference knows that the labels are clean."""
+    """1-NN fits any labels: permutation says 2p(1 − p) whatever the data, a reference knows how clean they are."""
     X, y = classification(100)
     rule = KNeighborsClassifier(1)
     permuted = outsample.estimate(rule, X, y, criterion="permutation", random_state=0)
