@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from outsample.bounds.record import limit
 from outsample.hypotheses import StumpClassifier
 from outsample.studies.bounds_hold import _thresholded, _true_error, bounds_hold
 
@@ -13,6 +14,16 @@ def test_every_bound_holds_in_2000_problems(capsys):
     assert len(study.names) == 12
     assert (study.vacuous < 1).sum() >= 8
     assert "every bound holds: 2000 problems" in capsys.readouterr().out
+
+
+def test_a_limit_that_is_no_bound_is_found_out(monkeypatch):
+    def no_gap(*, holdout_error, n_holdout, delta):
+        return limit(holdout_error, 0.0, n=n_holdout, delta=delta, theorem="none", assumptions="none")
+
+    monkeypatch.setattr("outsample.bounds.holdout_bound", no_gap)
+    study = bounds_hold(100)
+    assert not study.all_hold
+    assert "some bound fails too often" in str(study)
 
 
 def test_true_error_against_simulation():
