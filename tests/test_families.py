@@ -70,3 +70,19 @@ def test_a_parameter_without_an_order_is_called_unordered():
     (part,) = branches(LogisticRegression(), candidates_of({"solver": ["lbfgs", "newton-cg"], "tol": [0.1, 0.01]}))
     assert not part.path.ordered
     np.testing.assert_array_equal(part.positions, np.arange(4))
+
+
+def test_a_random_head_answers_as_its_pipeline_does():
+    """What a randomised decomposition keeps while it is fitted is not what it makes of the same rows later."""
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+
+    from outsample.paths import find_path
+
+    X, y = (part[:300] for part in load_digits(return_X_y=True))
+    pca = PCA(5, svd_solver="randomized", iterated_power=0, random_state=0)
+    pipeline = make_pipeline(pca, KNeighborsClassifier(3))
+    for fast in (True, False):
+        design = find_path(pipeline, fast=fast).bind(X, np.unique(y))
+        np.testing.assert_array_equal(design.fitted(y[None])[0, 0], pipeline.fit(X, y).predict(X))

@@ -136,8 +136,8 @@ class CrossValidation(RowCriterion):
         )
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance.
-        if problem.path.solves_further:
+        # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
+        if problem.path.solves_further or problem.design.tied:
             problem = problem.on(RefitPath.of(problem.path), problem.branch)
         return super()._curve(problem)
 

@@ -31,10 +31,13 @@ class Smoother:
         The diagonal of S.
     row_sums : (models, n)
         S 1, all ones when the smoother reproduces constants.
+    squared_norms : (models, n)
+        Σ_j S_ij², for least squares with or without a quadratic penalty; None for other smoothers and with weights.
     """
 
     leverages: Floats
     row_sums: Floats
+    squared_norms: Floats | None = None
 
     @property
     def trace(self) -> Floats:
@@ -172,6 +175,11 @@ class Design(ABC):
         in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
         spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
         return np.stack([in_sample, spread], axis=-1)
+
+    @property
+    def tied(self) -> bool:
+        """Whether ties in X leave open what scikit-learn's own estimator would predict."""
+        return False
 
     def lean(self, statistic: str | None) -> bool:
         """Whether `confusions` or `moments` work without writing all predictions down."""

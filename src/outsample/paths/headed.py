@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Array, Design, Floats, Path, Smoother
-from .heads import fit_head, treats_rows_alone
+from .heads import alike, fit_head, treats_rows_alone
+from .refit import RefitPath
 
 
 class HeadedPath(Path):
@@ -23,7 +24,9 @@ class HeadedPath(Path):
         return None
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        head, Z = fit_head(self.head, X)
+        head, Z, own = fit_head(self.head, X)
+        if not alike(Z, own):
+            return RefitPath.of(self).bind(X, classes, weight)
         return _HeadedDesign(head, self.inner.bind(Z, classes, weight))
 
     @property
@@ -62,3 +65,7 @@ class _HeadedDesign(Design):
 
     def lean(self, statistic: str | None) -> bool:
         return self._inner.lean(statistic)
+
+    @property
+    def tied(self) -> bool:
+        return self._inner.tied

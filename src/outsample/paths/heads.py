@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -78,12 +79,23 @@ def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:
     return head, Pipeline(steps[cut:], memory=estimator.memory), ""
 
 
-def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any]:
-    """(fitted head, transformed X).
+def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any, Any]:
+    """(fitted head, X as the tail is fitted to it, X as the fitted head transforms it).
 
-    Random states of the head that are not set are always set alike: X is transformed the same way whoever asks.
+    The two differ where a head is random: a randomised decomposition keeps what it found while fitting. Random states
+    that are not set are always set alike: X is transformed the same way whoever asks.
     """
     if head is None:
-        return None, X
+        return None, X, X
     fitted = seeded(head, _SEED)
-    return fitted, fitted.fit_transform(X)
+    Z = fitted.fit_transform(X)
+    random = any(name.endswith("__random_state") for name in fitted.get_params())
+    return fitted, Z, fitted.transform(X) if random else Z
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two transformed tables are the same up to rounding."""
+    if first is second:
+        return True
+    a, b = (table.toarray() if issparse(table) else np.asarray(table) for table in (first, second))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(a).max(initial=0.0)))

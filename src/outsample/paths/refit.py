@@ -76,8 +76,8 @@ class RefitDesign(Design):
     def _responses(self, y: Array, new: list[Any] | None, response: str, seed: int | None) -> Array:
         """Fit every model to y and answer on its own X, or on the transformed tables `new`."""
         answers = []
-        for m, (tail, Z) in enumerate(self._members):
-            target = Z if new is None else new[m]
+        for m, (tail, Z, own) in enumerate(self._members):
+            target = own if new is None else new[m]
             if self.classes is not None and (y == y[0]).all():
                 answers.append(constant_response(int(y[0]), n_rows(target), response, len(self.classes)))
                 continue
@@ -100,7 +100,7 @@ class _Members:
     """The models of a path, each with its X after the steps that ignore y; equal heads are fitted once."""
 
     def __init__(self, path: RefitPath, X: Any) -> None:
-        self._heads: list[tuple[Any, Any]] = []
+        self._heads: list[tuple[Any, Any, Any]] = []
         self._members: list[tuple[int, Any]] = []
         known: dict[frozenset[tuple[str, Any]], int] = {}
         for params in path.params:
@@ -115,9 +115,10 @@ class _Members:
         self.n_samples = n_rows(X)
 
     def __iter__(self) -> Any:
-        return ((tail, self._heads[h][1]) for h, tail in self._members)
+        """(tail, X it is fitted to, X it answers on in-sample) of each model."""
+        return ((tail, *self._heads[h][1:]) for h, tail in self._members)
 
     def transformed(self, X_new: Any) -> list[Any]:
         """X_new as each model's tail wants it."""
-        per_head = [X_new if head is None else head.transform(X_new) for head, _ in self._heads]
+        per_head = [X_new if head is None else head.transform(X_new) for head, *_ in self._heads]
         return [per_head[h] for h, _ in self._members]
