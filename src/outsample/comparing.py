@@ -37,12 +37,14 @@ class Comparison:
     rule : the rule's name.
     seconds : wall time of everything. A curve's own `seconds` are what its criterion would have taken alone: the
         work on X and the fit to the real labels are done once and counted in each.
+    call : the Python call that gives it again.
     """
 
     curves: dict[str, RiskCurve]
     chosen: dict[str, int]
     rule: str
     seconds: float
+    call: str = ""
 
     @property
     def estimates(self) -> dict[str, ErrorEstimate]:
@@ -129,15 +131,15 @@ class Comparison:
 
     def plot(self, ax: Any = None) -> Any:
         """Every criterion's curve over the models, its choice marked; returns the matplotlib Axes."""
-        from outsample.comparison_page import draw
+        from outsample.plots import criteria_curves
 
-        return draw(self, ax)
+        return criteria_curves(self, ax=ax)
 
-    def to_html(self, path: Any) -> None:
-        """Write the table and the plot as one self-contained HTML file."""
-        from outsample.comparison_page import write_page
+    def to_html(self, path: Any, X: Any = None, y: Any = None) -> None:
+        """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
+        from outsample.report import write_report
 
-        write_page(self, path)
+        write_report(self, path, X=X, y=y)
 
 
 def compare(
@@ -203,6 +205,15 @@ def compare(
         chosen={name: chosen_model(curve, positions, named[name], chooser) for name, curve in curves.items()},
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule)),
         seconds=time.perf_counter() - start,
+        call=_call(estimator, param_grid, named, rule, loss, random_state),
+    )
+
+
+def _call(estimator: Any, param_grid: Any, named: dict[str, Criterion], rule: Any, loss: Any, random_state: Any) -> str:
+    criteria = ", ".join(repr(criterion) for criterion in named.values())
+    return (
+        f"outsample.compare({estimator!r}, X, y, param_grid={param_grid!r}, criteria=[{criteria}], rule={rule!r}, "
+        f"loss={loss!r}, random_state={random_state!r})"
     )
 
 

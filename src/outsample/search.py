@@ -202,6 +202,13 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return float(best.score(X, y))
         return float(self.loss_.score(risk_on(best, X, y, self.loss_)))
 
+    def to_html(self, path: Any, X: Any = None, y: Any = None) -> None:
+        """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
+        from outsample.report import write_report
+
+        check_is_fitted(self)
+        write_report(self, path, X=X, y=y)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)

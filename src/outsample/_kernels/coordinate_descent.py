@@ -58,3 +58,8 @@ def descend(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats, th
         else:
             everything = False
     return max_sweeps
+
+
+def warmup() -> None:
+    """Compile the kernel, or load it from disk."""
+    descend(np.eye(1), np.ones(1), 0.1, 0.1, np.zeros(1), 1e-6, 10)

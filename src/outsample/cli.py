@@ -1,0 +1,103 @@
+"""The command line: the library's own words. Nothing heavy is imported before a command runs.
+
+Exit codes: 0 done, 1 something unexpected, 2 bad input (said in one sentence), 130 interrupted, 141 reader went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+
+from outsample.commands import auditing, catalogue, demo, judging
+
+DONE, UNEXPECTED, BAD_INPUT, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
+
+EPILOG = (
+    "Exit codes: 0 done, 1 something unexpected, 2 bad input (one sentence on standard error; --debug shows where it "
+    "arose), 130 interrupted, 141 the reader of the output went away."
+)
+
+app = typer.Typer(
+    name="outsample",
+    help="How good will this model be on new data, and which model should I pick?",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from outsample._version import __version__
+
+        print(f"outsample {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _outsample(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command()(judging.estimate)
+app.command()(judging.select)
+app.command()(judging.compare)
+app.command("test")(judging.run_test)
+app.command()(auditing.audit)
+app.command()(demo.demo)
+app.command()(catalogue.datasets)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(catalogue.reproduce)
+app.command()(catalogue.warmup)
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    code = _answered(debug="--debug" in sys.argv[1:])
+    if code == READER_GONE:
+        # Python flushes standard output once more when it ends; nobody is there to take it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _answered(debug: bool) -> int:
+    try:
+        code = app(prog_name="outsample", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except BrokenPipeError:
+        return READER_GONE
+    except (KeyboardInterrupt, typer.Abort):
+        return _told("interrupted", INTERRUPTED, debug=False)
+    except Exception as error:
+        return _told(*_explained(error), debug=debug)
+
+
+def _told(sentence: str, code: int, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    print(f"outsample: {sentence}", file=sys.stderr)
+    return code
+
+
+def _explained(error: Exception) -> tuple[str, int]:
+    """(one sentence, exit code)."""
+    usage: Any = getattr(error, "format_message", None)
+    if usage is not None:
+        return f"{_sentence(usage())}; see outsample --help", BAD_INPUT
+    if isinstance(error, ValueError | TypeError | OSError) or type(error).__name__ == "FitError":
+        return _sentence(str(error)), BAD_INPUT
+    return f"unexpected {type(error).__name__}: {_sentence(str(error))} (--debug shows where)", UNEXPECTED
+
+
+def _sentence(text: str) -> str:
+    """The text on one line."""
+    return " ".join(text.split()).rstrip(".") or "no reason given"

@@ -1,0 +1,1 @@
+"""The commands: arguments → public functions → text, JSON or a file."""

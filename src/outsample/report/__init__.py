@@ -1,0 +1,5 @@
+"""Results as one self-contained HTML file: no network, no scripts from elsewhere."""
+
+from .page import report_page, write_report
+
+__all__ = ["report_page", "write_report"]

@@ -1,0 +1,171 @@
+"""The content of the report of each kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from outsample.auditing import Audit
+from outsample.comparing import Comparison
+from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.report.content import (
+    MEANINGS,
+    NUMBERS,
+    Content,
+    Histogram,
+    Rename,
+    Table,
+    chart_of,
+    expected,
+    in_words,
+    numbers_of,
+)
+from outsample.rules import RULES
+from outsample.significance_record import PermutationTest
+
+
+def content_of(result: Any, asked: Mapping[str, Any], rename: Rename, call: str) -> Content:
+    """What there is to say about a result."""
+    facts = [(name, str(value)) for name, value in asked.items() if name != "rows"]
+    if isinstance(result, Comparison):
+        return _comparison(result, facts, rename, call or result.call)
+    if isinstance(result, ErrorEstimate):
+        return _estimate(result, facts, call)
+    if isinstance(result, PermutationTest):
+        return _test(result, facts, call)
+    if isinstance(result, Audit):
+        return _audit(result, facts, call)
+    if hasattr(result, "curve_"):
+        return _search(result, facts, rename, call)
+    raise TypeError(f"there is no report of a {type(result).__name__}")
+
+
+def _search(search: Any, asked: list[tuple[str, str]], rename: Rename, call: str) -> Content:
+    curve, estimate = search.curve_, search.estimate_
+    best = next(i for i, setting in enumerate(curve.params) if dict(setting) == search.best_params_)
+    answer = (
+        f"Use {in_words(rename(search.best_params_))}: {expected(estimate)}. It was chosen among {len(curve)} models "
+        f"by the rule {_name(search.rule)} on the estimates of {curve.criterion}."
+    )
+    if search.honest is not None:
+        answer += f" Of the whole search, choosing included, expect {expected(search.honest_score_)}."
+    return Content(
+        title="Which model?",
+        answer=answer,
+        asked=[*asked, *_asked_of(curve), ("rule", _name(search.rule))],
+        table=_rules_table(curve, rename, _name(search.rule), best),
+        meanings=_meanings({curve.criterion: curve}),
+        reproduce=call or f"{search.__repr__(N_CHAR_MAX=10**6)}.fit(X, y)",
+        chart=chart_of({curve.criterion: curve}, {curve.criterion: best}, rename, with_band=True),
+    )
+
+
+def _name(rule: Any) -> str:
+    return rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule))
+
+
+def _asked_of(curve: RiskCurve) -> list[tuple[str, str]]:
+    facts = {"rows": curve.n_samples, "models": len(curve), "loss": curve.loss.name, "criterion": curve.criterion}
+    return [(name, str(value)) for name, value in facts.items()]
+
+
+def _rules_table(curve: RiskCurve, rename: Rename, used: str, best: int) -> Table:
+    """What each rule would choose; the one used first."""
+    chosen = {used: best}
+    for name, rule in RULES.items():
+        try:
+            chosen.setdefault(name, rule(curve))
+        except ValueError:  # a rule that needs what this criterion does not give
+            continue
+    rows = [
+        [name + (" (used)" if name == used else ""), in_words(rename(curve.params[i])), *numbers_of(curve.estimate(i))]
+        for name, i in chosen.items()
+    ]
+    return Table(("rule", "chosen", *NUMBERS), rows)
+
+
+def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename, call: str) -> Content:
+    first = next(iter(found.curves.values()))
+    rows = [
+        [name, in_words(rename(found.params[name])), *numbers_of(estimate)]
+        for name, estimate in found.estimates.items()
+    ]
+    facts = [fact for fact in _asked_of(first) if fact[0] != "criterion"]
+    return Content(
+        title="Which criterion to believe?",
+        answer=_agreement(found, rename),
+        asked=[*asked, *facts, ("rule", found.rule)],
+        table=Table(("criterion", "chosen", *NUMBERS), rows),
+        meanings=_meanings(found.curves),
+        reproduce=call,
+        chart=chart_of(found.curves, found.chosen, rename),
+    )
+
+
+def _agreement(found: Comparison, rename: Rename) -> str:
+    chosen: dict[str, list[str]] = {}
+    for name, setting in found.params.items():
+        chosen.setdefault(in_words(rename(setting)), []).append(name)
+    errors = [estimate.out_sample for estimate in found.estimates.values()]
+    spread = f"their estimates of its error on new data run from {min(errors):.3g} to {max(errors):.3g}"
+    if len(next(iter(found.curves.values()))) == 1:
+        return f"Of the model as given, {spread.removeprefix('their ')}."
+    if len(chosen) == 1:
+        return f"All criteria choose {next(iter(chosen))}; {spread}."
+    choices = "; ".join(f"{', '.join(names)} → {words}" for words, names in chosen.items())
+    return f"The criteria disagree: {choices}. {spread[0].upper()}{spread[1:].replace('its error', 'the error')}."
+
+
+def _estimate(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> Content:
+    facts = {"rows": found.n_samples, "loss": found.loss, "criterion": found.criterion}
+    return Content(
+        title="How good will this model be on new data?",
+        answer=f"Expect {expected(found)}; on the rows it was fitted to, the {found.loss} is {found.in_sample:.4g}.",
+        asked=[*asked, *((name, str(value)) for name, value in facts.items())],
+        table=Table(("criterion", *NUMBERS), [[found.criterion, *numbers_of(found)]], words=1),
+        meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
+        reproduce=call,
+    )
+
+
+def _meanings(curves: Mapping[str, RiskCurve]) -> list[tuple[str, str]]:
+    return [*MEANINGS.items(), *((name, f"estimates {curve.estimand}.") for name, curve in curves.items())]
+
+
+def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Content:
+    verdict = "The labels carry information about the columns" if found.pvalue <= 0.05 else "There is no sign of signal"
+    cells = [found.name, f"{found.statistic:.4g}", f"{found.pvalue:.4g}", str(len(found.null)), str(found.n_fits)]
+    return Content(
+        title="Is there anything there?",
+        answer=f"{verdict}: p = {found.pvalue:.3g} over {len(found.null)} permutations of the labels.",
+        asked=[*asked, ("alternative", found.alternative)],
+        table=Table(
+            ("statistic", "value", "p-value", "permutations", "fits", "seconds"),
+            [[*cells, f"{found.seconds:.2g}"]],
+            words=1,
+        ),
+        meanings=[
+            ("statistic", f"{found.name}, on the real labels; the bars are its values on permuted ones."),
+            ("p-value", "how often labels without information would reach the statistic of the real ones."),
+        ],
+        reproduce=call,
+        histogram=Histogram(found.null, found.statistic, found.name),
+    )
+
+
+def _audit(found: Audit, asked: list[tuple[str, str]], call: str) -> Content:
+    cells = [f"{v:.4g}" for v in (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)]
+    return Content(
+        title="Is the procedure honest?",
+        answer=found.sentence,
+        asked=asked,
+        table=Table(("reported", "no information", "optimism", "corrected", "p-value"), [cells], words=0),
+        meanings=[
+            ("reported", "the error the procedure reports on the real labels."),
+            ("no information", "the error of the best constant guess: on shuffled labels nothing honest is below it."),
+            ("optimism", "how far below that the procedure reports on shuffled labels."),
+            ("corrected", "reported + optimism."),
+        ],
+        reproduce=call,
+        histogram=Histogram(found.draws, found.reported, "error reported on shuffled labels"),
+    )
