@@ -4,6 +4,7 @@ from . import bounds, penalties
 from ._version import __version__
 from .auditing import Audit, audit
 from .column_tests import permutation_test_columns
+from .columns import LeadingColumns
 from .comparing import Comparison, compare
 from .complexity import (
     expected_discrepancy,
@@ -46,6 +47,7 @@ from .estimating import estimate
 from .hypotheses import HypothesisSet, StumpClassifier
 from .search import GridSearch, RandomizedSearch
 from .significance import permutation_test
+from .stepwise import ForwardStepwise
 
 __all__ = [
     "AIC",
@@ -62,10 +64,12 @@ __all__ = [
     "DiscrepancyBound",
     "ErrorEstimate",
     "ExpectedDiscrepancy",
+    "ForwardStepwise",
     "GridSearch",
     "HoldOut",
     "HypothesisSet",
     "LabelBootstrap",
+    "LeadingColumns",
     "LeaveOneOut",
     "MallowsCp",
     "MarginBound",
