@@ -79,9 +79,10 @@ class Audit:
         )
 
     def _signal(self) -> str:
-        if self.pvalue <= 0.05:
-            return "is better than what it reports on shuffled labels"
-        return "is no better than what it reports on shuffled labels"
+        matched = int(at_least(-self.draws, -self.reported).sum())
+        better = "better" if matched == 0 or self.pvalue <= 0.05 else "no better"
+        times = f"{matched} of {len(self.draws)} shuffles did as well"
+        return f"is {better} than what it reports on shuffled labels: {times}"
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""

@@ -176,5 +176,10 @@ def _margin(n: int, delta: float, rng: np.random.Generator) -> Checked:
     return "margin", float(norm.sf(reach).mean()), bounds.linear_margin_bound(model, X, y, delta)
 
 
+def main(arguments: list[str]) -> None:
+    """Print the study; the first argument is the number of problems."""
+    print(bounds_hold(int(arguments[0]) if arguments else 200))
+
+
 if __name__ == "__main__":
-    print(bounds_hold(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    main(sys.argv[1:])
