@@ -1,0 +1,66 @@
+"""What the package says of itself is true: versions, the README's examples and names, the embedded job."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import outsample
+from outsample.criteria import CRITERIA
+
+REPOSITORY = Path(__file__).parents[1]
+README = REPOSITORY / "README.md"
+
+pytestmark = pytest.mark.skipif(not README.exists(), reason="reads the files of the repository")
+
+
+def test_the_version_is_written_in_one_place():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert "version" in project["dynamic"]
+    assert f"version: {outsample.__version__}\n" in (REPOSITORY / "CITATION.cff").read_text()
+    assert outsample.__version__ in (REPOSITORY / "CHANGELOG.md").read_text()
+
+
+def test_the_examples_of_the_readme():
+    failed, tried = doctest.testfile(str(README), module_relative=False)
+    assert tried >= 8
+    assert failed == 0
+
+
+def test_the_criteria_of_the_readme():
+    table = README.read_text().split("Any criterion")[1].split("What each costs")[0]
+    strings, classes = zip(
+        *((row.split("|")[1], row.split("|")[2]) for row in table.split("\n") if row.startswith("| `")), strict=True
+    )
+    named = [name for cell in strings for name in re.findall(r"`([^`]+)`", cell)]
+    assert len(named) >= 15
+    assert [name for name in named if name not in CRITERIA] == []
+    assert [name for cell in classes for name in re.findall(r"`(\w+)`", cell) if not hasattr(outsample, name)] == []
+
+
+def test_every_link_of_the_readme_leads_somewhere():
+    for page in (README, REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").glob("*.md")):
+        links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
+        missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+        assert missing == [], page
+
+
+@pytest.mark.parametrize("name", sorted(outsample.__all__))
+def test_public_names_are_there_and_say_what_they_are(name):
+    assert getattr(outsample, name) is not None
+    assert name == "__version__" or getattr(outsample, name).__doc__
+
+
+def test_the_embedded_job():
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "outsample"], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert run.stderr == ""
+    assert "out-sample zero-one: 0.0" in run.stdout
+    assert re.search(r"chosen: \d+ leaves, after 11 fits for 29 models", run.stdout)
