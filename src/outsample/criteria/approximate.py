@@ -25,7 +25,7 @@ from outsample.scorers import SetLoss
 
 Array = NDArray[Any]
 
-DOUBTFUL_LEVERAGE = 0.9
+DOUBTFUL_LEVERAGE = 0.8
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ApproximateLeaveOneOut(Criterion):
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
     fitted once, to all rows, and not again. `standard_error` is the standard deviation of the left-out losses over
     √n: it takes them as independent, and its interval covers the error averaged over training sets; the error of
-    this one fitted model a little less often. Models where some row has a leverage l''h above 0.9 are named in the
+    this one fitted model a little less often. Models where some row has a leverage l''h above 0.8 are named in the
     notes of the curve: there the approximation is doubtful.
 
     References
