@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 
-from .base import Array, Design, Floats, Path
+from .base import Array, Design, Floats
+from .grid import GridPath
 from .linear import LinearFits
 from .linear_design import LinearDesign, Part
-from .order import complexity_of, simplest_first
-from .refit import RefitPath
 
 # K + alpha I nearer to singular than this, relative to its size, has no solution worth comparing.
 _SINGULAR = 1e-13
 
 
-class KernelRidgePath(Path):
+class KernelRidgePath(GridPath):
     """`KernelRidge` along `alpha`, any kernel, dense X.
 
     Refitted instead: sparse X, an alpha per output, rows of weight zero, and alphas so small that K + alpha I
@@ -33,13 +31,6 @@ class KernelRidgePath(Path):
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
         return "alpha" if type(estimator) is KernelRidge and parameter in (None, "alpha") else None
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
-
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         alphas = [params["alpha"] for params in self.params]
         part = None
@@ -47,7 +38,7 @@ class KernelRidgePath(Path):
         if plain and (weight is None or (weight > 0).all()):
             part = _kernel_part(self.estimator, X, np.array(alphas, dtype=np.float64), weight)
         if part is None:
-            return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
+            return self.refitting(X, classes, weight)
 
         def refitted(model: int) -> tuple[Any, Any]:
             return clone(self.estimator).set_params(**self.params[model]), X

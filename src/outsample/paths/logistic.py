@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
 from .base import Array, Design, Floats
+from .grid import GridPath
 from .logistic_solver import solve_binary, solve_multinomial
-from .onefit import DrawByDraw, GridPath
+from .onefit import DrawByDraw
 from .regularised import double_table
 
 _L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")

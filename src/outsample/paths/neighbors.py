@@ -15,15 +15,15 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from outsample.tables import n_rows
 
-from .base import Array, Design, Floats, Path, Smoother
+from .base import Array, Design, Floats, Smoother
+from .grid import GridPath
 from .neighbor_lists import Lists, NeighborSearch, kernels, own_positions
-from .order import complexity_of, simplest_first
 
 # Metrics whose scale is learned from the rows searched, unless the user fixes it.
 _LEARNED_METRICS = frozenset({"seuclidean", "mahalanobis"})
 
 
-class NeighborsPath(Path):
+class NeighborsPath(GridPath):
     """k-nearest-neighbour classifiers and regressors along `n_neighbors`, any metric, any search algorithm.
 
     Every model uses the first k of one list per row, found by scikit-learn's own search with the largest k.
@@ -44,13 +44,6 @@ class NeighborsPath(Path):
         if parameter not in (None, "n_neighbors") or callable(estimator.weights):
             return None
         return "n_neighbors"
-
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return NeighborsDesign(self, X, classes, weight)

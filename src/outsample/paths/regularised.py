@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats
-from .onefit import GridPath
+from .grid import GridPath
 from .penalised_quadratic import minimise
 
 _MAX_TABLE_BYTES = 512 * 2**20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ from scipy import sparse
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.utils import check_array
 
-from .base import Array, Design, Floats, Path
+from .base import Array, Design, Floats
+from .grid import GridPath
 from .linear import LinearFits, centred, scaled_rows, with_constant
 from .linear_design import LinearDesign, Part
 from .linear_labels import LinearClassifierDesign
-from .order import complexity_of, simplest_first
-from .refit import RefitPath
 
 # Only solvers that give the minimum itself; iterative ones stop where their tolerance lets them.
 _DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
@@ -26,7 +24,7 @@ _WELL_SEPARATED = 1e-6
 _SAFE_TO_SQUARE = 1e-2
 
 
-class RidgePath(Path):
+class RidgePath(GridPath):
     """`Ridge` along `alpha`, dense X, direct solvers.
 
     Computed in double precision: on single-precision X the answers differ from scikit-learn's by its own
@@ -44,17 +42,10 @@ class RidgePath(Path):
         direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
         return "alpha" if direct and getattr(estimator, "class_weight", None) is None else None
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
-
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         alphas = [params["alpha"] for params in self.params]
         if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in alphas):
-            return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
+            return self.refitting(X, classes, weight)
         table = check_array(X, dtype=np.float64)
         fixed = {k: v for k, v in self.estimator.get_params().items() if k != "class_weight"}
 

@@ -16,7 +16,8 @@ from outsample.learners import encode
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats
-from .onefit import DrawByDraw, GridPath, codes_suffice, fit_or_say
+from .grid import GridPath
+from .onefit import DrawByDraw, codes_suffice, fit_or_say
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 _MAX_GRAM_BYTES = 512 * 2**20
