@@ -94,11 +94,12 @@ def spread(
     tasks: Iterable[tuple[Any, ...]],
     n_jobs: int | None,
     finished: Finished | None = None,
+    batch_size: int | str = "auto",
 ) -> Iterator[T]:
     """Results of function(*task) in the order of the tasks, over joblib's workers.
 
     Each result goes to `finished` the moment it is there, and tasks that are finished already are not run. When a
-    worker dies its tasks are run again, a few times.
+    worker dies its tasks are run again, a few times. With a `batch_size` of one no result waits for another.
     """
     listed = list(tasks)
     todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
@@ -112,7 +113,7 @@ def spread(
             yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
             following += 1
 
-    for index, result in _completed(function, todo, n_jobs):
+    for index, result in _completed(function, todo, n_jobs, batch_size):
         if finished is not None:
             finished.put(index, result)
         ready[index] = result
@@ -121,14 +122,14 @@ def spread(
 
 
 def _completed(
-    function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None
+    function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None, batch_size: int | str
 ) -> Iterator[tuple[int, T]]:
     """(position, result) of each task as it ends, whatever the order."""
     shared, left = _Shared(function), dict(tasks)
     # Workers that are threads share one limit: held here, a unit that ends does not lift it for the others.
     with one_blas_thread():
         for attempt in range(RETRIES + 1):
-            parallel = _workers(n_jobs)
+            parallel = _workers(n_jobs, batch_size)
             units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())
             try:
                 for index, result in parallel(units):
@@ -140,12 +141,12 @@ def _completed(
                     raise
 
 
-def _workers(n_jobs: int | None) -> Any:
+def _workers(n_jobs: int | None, batch_size: int | str) -> Any:
     """Workers that hand out results as they come, or all at the end where the back end cannot do better."""
     try:
-        return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=batch_size)
     except ValueError:
-        return joblib.Parallel(n_jobs=n_jobs)
+        return joblib.Parallel(n_jobs=n_jobs, batch_size=batch_size)
 
 
 def _worker_lost(error: BaseException) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from outsample.progress import silent
 
 
-def study_command(run: Callable[..., Any], default_n: int, unit: str) -> Callable[[list[str] | None], None]:
+class Main(Protocol):
+    """A study on the command line."""
+
+    def __call__(self, arguments: list[str] | None = None) -> None:
+        """Run with these arguments, or with those of the process."""
+
+
+def study_command(run: Callable[..., Any], default_n: int, unit: str) -> Main:
     """A `main` that reads the arguments of a study, runs it and prints the result."""
 
     def main(arguments: list[str] | None = None) -> None:

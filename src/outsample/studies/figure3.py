@@ -31,7 +31,10 @@ def run(
     """Mean of each estimate and of the true error along both families; parameters as in `table3.run`."""
     both = [trials(setting, n, seed, store=store, n_jobs=n_jobs, progress=progress) for setting in (ORDER, RIDGE)]
     title = f"Figure 3: mean estimates and mean true error over {n} trials"
-    notes = ("The paper prints this as a figure only. Leave-one-out is nearly unbiased; permutation falls below the truth for rich models.",)
+    notes = (
+        "The paper prints this as a figure only.",
+        "Leave-one-out is nearly unbiased; permutation falls below the truth for rich models.",
+    )
     return written(StudyResult("figure3", title, findings_of(map(_rows, both)), notes, _draw(both)), out)
 
 

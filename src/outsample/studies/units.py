@@ -67,7 +67,7 @@ def finished_units(
         opened.begin(facts)
         kept = None if store is None else _Named(opened, names)
         results: list[Unit] = []
-        for result in spread(function, tasks, workers, kept):
+        for result in spread(function, tasks, workers, kept, batch_size=1):
             results.append(result)
             watcher(len(results), len(tasks))
         return results

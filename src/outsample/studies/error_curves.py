@@ -1,0 +1,155 @@
+"""Error curves of the two families of the paper's classification studies: one number per model, by four estimates.
+
+Trees and neighbours take the library's fast paths. Folds and left-out points of trees are grown by the same engine as
+the label draws, one growth for all sizes: it splits as scikit-learn's `DecisionTreeClassifier(criterion="entropy")`
+does, where splits do not gain equally.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
+
+from outsample._kernels.tree_routes import wrong_answers
+from outsample.paths.neighbors import NeighborsPath
+from outsample.paths.tree_growth import Grower, Growth, Stopping
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+TWO_CLASSES = np.array([0, 1])
+
+
+class Family(Protocol):
+    """Models along one complexity, from the one that loses ties to the one that wins them."""
+
+    def bound(self, X: Array, y: Array) -> Bound:
+        """The family on one training set."""
+
+
+class Bound(Protocol):
+    """A family on one training set; every method gives one number per model."""
+
+    n: int
+
+    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
+        """(in-sample error, share predicted positive) after fitting each label vector, (draws, models) each."""
+
+    def error_on(self, X_new: Array, y_new: Array, weight: Array | None = None) -> Floats:
+        """Error rate on new rows after fitting the training labels."""
+
+    def left_out(self, folds: Array, n_folds: int) -> Floats:
+        """Error rate on the rows of folds 0 … n_folds − 1, each predicted by a fit to all other rows."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Best-first trees of 1 … max_leaves leaves; the largest wins ties.
+
+    Attributes
+    ----------
+    per_node : the next leaf to split is the one with the largest information gain of its own samples, as the paper
+        reads; otherwise the gain counts by the number of samples, as in scikit-learn.
+    """
+
+    per_node: bool = True
+    max_leaves: int = 100
+
+    def bound(self, X: Array, y: Array) -> BoundTrees:
+        """Trees on one training set."""
+        return BoundTrees(self, np.ascontiguousarray(X, np.float32), np.ascontiguousarray(y, np.int64))
+
+
+class BoundTrees:
+    """Trees on one training set; X is sorted once for all label vectors."""
+
+    def __init__(self, family: Trees, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
+        self._family, self._X, self._y, self.n = family, X, y, len(y)
+        self._grower = self._grower_on(X)
+
+    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
+        curves = [self._shares(growth) for growth in self._grower.grow(Y)]
+        in_sample, positive = zip(*curves, strict=True)
+        return np.stack(in_sample), np.stack(positive)
+
+    def error_on(self, X_new: Array, y_new: Array, weight: Array | None = None) -> Floats:
+        (growth,) = self._grower.grow(self._y[None], with_leaves=True)
+        new = np.ascontiguousarray(X_new, np.float32)
+        if weight is None:
+            return self._wrong(self._X, growth, new, y_new) / len(y_new)
+        # Weights take few values: one count per value.
+        values, group = np.unique(weight, return_inverse=True)
+        parts = [self._wrong(self._X, growth, new[group == g], y_new[group == g]) for g in range(len(values))]
+        return np.asarray(values @ np.stack(parts))
+
+    def left_out(self, folds: Array, n_folds: int) -> Floats:
+        wrong = np.zeros(self._family.max_leaves)
+        for fold in range(n_folds):
+            out = folds == fold
+            kept = self._X[~out]
+            (growth,) = self._grower_on(kept).grow(self._y[None, ~out], with_leaves=True)
+            wrong += self._wrong(kept, growth, self._X[out], self._y[out])
+        return wrong / np.count_nonzero(folds < n_folds)
+
+    def _grower_on(self, X: NDArray[np.float32]) -> Grower:
+        stopping = Stopping(
+            max_leaves=min(self._family.max_leaves, len(X)), max_depth=len(X), min_split=2, min_leaf=1, min_decrease=0.0
+        )
+        return Grower(X, "entropy", stopping, 2, None, self._family.per_node)
+
+    def _wrong(self, X: Array, growth: Growth, X_new: Array, y_new: Array) -> NDArray[np.int64]:
+        wrong = np.zeros(self._family.max_leaves, np.int64)
+        answers = np.argmax(growth.sums, axis=1)
+        new_labels = np.ascontiguousarray(y_new, np.int64)
+        wrong_answers(X, growth.split, growth.column, growth.leaf, answers, X_new, new_labels, wrong)
+        return wrong
+
+    def _shares(self, growth: Growth) -> tuple[Floats, Floats]:
+        """(in-sample error, share predicted positive) at every size, from the nodes alone."""
+        zeros, ones = growth.sums.T
+        nodes = np.stack([np.minimum(zeros, ones), np.where(ones > zeros, growth.mass, 0.0)])
+        changes = nodes[:, 1::2] + nodes[:, 2::2] - nodes[:, growth.split]
+        along = np.cumsum(np.concatenate([nodes[:, :1], changes], axis=1), axis=1) / self.n
+        missing = self._family.max_leaves - along.shape[1]
+        in_sample, positive = np.pad(along, ((0, 0), (0, missing)), mode="edge")
+        return in_sample, positive
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """k nearest neighbours of raw features, k = least … most; the largest k wins ties, tied votes are negative."""
+
+    least: int = 2
+    most: int = 30
+
+    def bound(self, X: Array, y: Array) -> BoundNeighbors:
+        """Neighbours in one training set."""
+        return BoundNeighbors(self, X, y)
+
+
+class BoundNeighbors:
+    """Neighbours in one training set; one search serves every method."""
+
+    def __init__(self, family: Neighbors, X: Array, y: Array) -> None:
+        self._y, self.n = np.ascontiguousarray(y, np.int64), len(y)
+        # The path orders models from simple to rich, the largest k first; here the winner of ties comes last.
+        path = NeighborsPath(KNeighborsClassifier(), "n_neighbors", list(range(family.least, family.most + 1)))
+        self._design = path.bind(X, TWO_CLASSES)
+
+    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
+        shares = self._design.confusions(Y)[:, ::-1]
+        return shares[..., 0, 1] + shares[..., 1, 0], shares[..., 1].sum(axis=-1)
+
+    def error_on(self, X_new: Array, y_new: Array, weight: Array | None = None) -> Floats:
+        predicted = self._design.predict(self._y, X_new)[::-1]
+        return np.average(predicted != y_new, axis=1, weights=weight)
+
+    def left_out(self, folds: Array, n_folds: int) -> Floats:
+        predicted = self._design.left_out_predictions(self._y, folds)
+        if predicted is None:
+            raise TypeError("neighbours by Euclidean distance can always be left out")
+        judged = folds < n_folds
+        return np.asarray(np.mean(predicted[::-1][:, judged] != self._y[judged], axis=1))
