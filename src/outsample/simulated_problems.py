@@ -101,7 +101,7 @@ class PlaneProblem:
         x, height = np.asarray(X, dtype=np.float64).T
         below = height < 0.5 + 0.25 * np.sin(2 * np.pi * x)
         in_disc = np.minimum((x - 0.25) ** 2, (x - 0.75) ** 2) + (height - 0.5) ** 2 < self.RADIUS**2
-        return (below != in_disc).astype(np.int64)
+        return np.asarray(below != in_disc, dtype=np.int64)
 
     def sample(self, n: int, random_state: Any = None) -> Sample:
         """X (n, 2) and y (n,) in {0, 1}."""

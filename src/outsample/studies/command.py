@@ -49,6 +49,6 @@ def _names(text: str) -> Sequence[str]:
 
 
 def _settings(asked: argparse.Namespace) -> dict[str, Any]:
-    settings = vars(asked)
+    settings = {name: value for name, value in vars(asked).items() if value is not None}
     settings["progress"] = silent if settings.pop("quiet") else None
     return settings

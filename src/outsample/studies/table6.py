@@ -75,11 +75,13 @@ def _result(name: str, title: str, results: dict[tuple[str, str], Regrets]) -> S
         for case, of in results
         if of == family
     ]
-    notes = (
-        f"✓: within {BAND} of the paper. Differences ± standard error of paired splits; positive: the first leads.",
-        *claim_lines(CLAIMS, results),
-    )
+    notes = (agreement_note(), *claim_lines(CLAIMS, results))
     return StudyResult(name, title, findings_of(rows), notes, draw_regrets(results))
+
+
+def agreement_note() -> str:
+    """What the marks and the numbers of the claims mean."""
+    return f"✓: within {BAND} of the paper. Differences ± standard error of paired splits; positive: the first leads."
 
 
 def draw_regrets(results: dict[tuple[str, str], Regrets]) -> Any:

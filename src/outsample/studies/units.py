@@ -7,7 +7,6 @@ to the last digit, whatever the number of workers.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -16,6 +15,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample._version import __version__
 from outsample.progress import Progress, TerminalProgress
 from outsample.running import spread
 from outsample.store import open_store
@@ -79,5 +79,5 @@ def _watched(progress: Progress | None) -> AbstractContextManager[Any]:
 
 def common_facts(seed: int, **settings: Any) -> dict[str, Any]:
     """Facts of any study: the seed, the settings given, and the versions that decide its random numbers."""
-    versions = {"numpy": np.__version__, "python": ".".join(map(str, sys.version_info[:2]))}
+    versions = {"outsample": __version__, "numpy": np.__version__}
     return {"seed": seed, "settings": settings, "versions": versions}
