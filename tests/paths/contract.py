@@ -53,3 +53,8 @@ def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None
             assert_equal_predictions(
                 design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X"
             )
+
+
+def setting_id(setting) -> str:
+    """A name for a dictionary of options that is the same in every process: functions by their names."""
+    return ", ".join(f"{name}={getattr(value, '__name__', value)}" for name, value in setting.items()) or "defaults"

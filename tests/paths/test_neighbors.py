@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from brute_force import check_left_out, check_smoother, refitted_left_out
-from contract import check_contract, reference_predictions
+from contract import check_contract, reference_predictions, setting_id
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -50,7 +50,7 @@ def path_of(estimator, ks):
     return NeighborsPath(estimator, "n_neighbors", ks)
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=str)
+@pytest.mark.parametrize("search", SEARCHES, ids=setting_id)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_classifier_against_scikit_learn(search, dtype):
     X, X_new = table(dtype=dtype)
@@ -59,7 +59,7 @@ def test_classifier_against_scikit_learn(search, dtype):
     check_contract(path, X, y, X_new, classes=np.array(["ash", "elm", "oak"]))
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=str)
+@pytest.mark.parametrize("search", SEARCHES, ids=setting_id)
 def test_regressor_against_scikit_learn(search):
     X, X_new = table(seed=2)
     path = path_of(KNeighborsRegressor(**search), [1, 4, 7, 19, 20, 40])
@@ -137,7 +137,7 @@ def test_same_bits_for_any_number_of_draws_together():
     np.testing.assert_array_equal(design.moments(Y, 0.0), one_by_one)
 
 
-@pytest.mark.parametrize("search", [{}, {"weights": "distance", "algorithm": "brute"}], ids=str)
+@pytest.mark.parametrize("search", [{}, {"weights": "distance", "algorithm": "brute"}], ids=setting_id)
 def test_smoother_against_unit_vectors(search):
     X, _ = table(n=24, seed=8)
     X[3] = X[11]
@@ -149,7 +149,7 @@ def test_classifiers_have_no_smoother():
     assert path_of(KNeighborsClassifier(), [1, 2]).bind(X, np.arange(2)).smoother is None
 
 
-@pytest.mark.parametrize("search", SEARCHES[:8], ids=str)
+@pytest.mark.parametrize("search", SEARCHES[:8], ids=setting_id)
 def test_left_out_regression_against_refits(search):
     X, _ = table(n=36, seed=9)
     y = X[:, 0] + 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brute_force import check_left_out, check_smoother, refitted_left_out
-from contract import check_contract
+from contract import check_contract, setting_id
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
@@ -57,7 +57,7 @@ WEIGHTS = ["none", "real", "with zeros"]
 
 @pytest.mark.parametrize(("n", "p"), SHAPES)
 @pytest.mark.parametrize("weighted", WEIGHTS)
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"solver": "svd"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"solver": "svd"}], ids=setting_id)
 def test_ridge_against_scikit_learn(n, p, weighted, options):
     X, X_new, y = table(n, p)
     path = RidgePath(Ridge(**options), "alpha", ALPHAS)
@@ -174,7 +174,7 @@ def test_counts_moments_and_bits():
     np.testing.assert_allclose(design.confusions(Y), Design.confusions(design, Y), rtol=1e-12)
 
 
-@pytest.mark.parametrize("options", KERNELS, ids=str)
+@pytest.mark.parametrize("options", KERNELS, ids=setting_id)
 @pytest.mark.parametrize("weighted", WEIGHTS)
 def test_kernel_ridge_against_scikit_learn(options, weighted):
     X, X_new, y = table(20, 5)
