@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
@@ -244,7 +245,7 @@ def test_the_learner_is_cloned_never_changed():
     "learner",
     [
         RandomForestClassifier(n_estimators=3),
-        make_pipeline(PCA(2, svd_solver="randomized"), RandomForestClassifier(n_estimators=2)),
+        make_pipeline(GaussianRandomProjection(2), LogisticRegression()),
         GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2),
     ],
     ids=name_of,
