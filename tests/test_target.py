@@ -62,7 +62,7 @@ def test_real_labels_of_any_kind(labels):
 @pytest.mark.parametrize("table", [np.array, pd.DataFrame, pl.DataFrame])
 def test_a_column_is_a_vector_and_a_warning_says_so(table):
     labels = table([[5], [4], [5], [5], [4]]) if table is np.array else table({"y": [5, 4, 5, 5, 4]})
-    with pytest.warns(DataConversionWarning, match="y is a column"):
+    with pytest.warns(DataConversionWarning, match="column"):
         target = as_target(labels, CLASSIFIER, 5)
     assert target.values.tolist() == CODES
 

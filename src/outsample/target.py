@@ -81,7 +81,11 @@ def _as_array(y: Any) -> Array:
     if labels.ndim == 0:
         raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
     if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn("A column-vector y was passed when a 1d array was expected; it is taken as one", DataConversionWarning, stacklevel=2)
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is taken as one",
+            DataConversionWarning,
+            stacklevel=2,
+        )
         labels = labels[:, 0]
     if labels.ndim > 2:
         raise ValueError(f"y must have one or two dimensions, got shape {labels.shape}")
