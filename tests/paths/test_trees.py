@@ -126,6 +126,14 @@ def test_first_difference_from_scikit_learn_is_a_true_tie(name, kind, criterion)
         y = rng.permutation(y)
 
 
+@pytest.mark.parametrize(("kind", "criterion"), CASES[:5])
+def test_tables_large_enough_to_open_few_bins(kind, criterion):
+    X = np.random.default_rng(8).normal(size=(20_000, 3)).astype(np.float32)
+    made = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
+    y = np.random.default_rng(9).permutation(labels_of(kind, X))
+    assert_same_splits_up_to_ties(made(criterion=criterion, max_leaf_nodes=25, random_state=0), X, y)
+
+
 @pytest.mark.parametrize(
     "limits",
     [

@@ -334,9 +334,14 @@ def search_small(slot, limits, values, rank, points, place, leaves, gains, sums,
 @njit(**INNER)
 def count_members(counts, slot, sign, codes, offsets, points, place, leaves, n_channels, limits):
     """Add (or take away) the samples of a leaf to a histogram."""
-    d, first, n_classes = codes.shape[1], limits[FIRST], limits[N_CLASSES]
-    for q in range(leaves[slot, START], leaves[slot, END]):
-        i = place[SAMPLES, q]
+    n, d = codes.shape
+    start, end, first, n_classes = leaves[slot, START], leaves[slot, END], limits[FIRST], limits[N_CLASSES]
+    # Many members are better met in the order of the table, which is how memory lies.
+    in_order = 8 * (end - start) > n
+    for q in range(n if in_order else end - start):
+        i = q if in_order else np.int64(place[SAMPLES, start + q])
+        if in_order and place[SLOT, i] != slot:
+            continue
         if n_classes == 0:
             mass, total, square = sign * points[i, first - 1], sign * points[i, first], sign * points[i, first + 1]
             for f in range(d):

@@ -42,10 +42,11 @@ from .trees_rules import (
 )
 
 SHIFT = 32
+GROUP = 4
 LOW_HALF = (1 << SHIFT) - 1
 
 
-@njit(**INNER)
+@njit(**INNER, inline="always")
 def gain_packed(left, total, x_log_x):
     """Decrease of entropy × samples; without a table half the decrease of Gini's index × samples."""
     size, ones = total >> SHIFT, total & LOW_HALF
@@ -62,18 +63,17 @@ def gain_packed(left, total, x_log_x):
 
 
 @njit(**INNER)
-def take(left, f, position, bar, slot, min_leaf, sums, gains, leaves, x_log_x):
-    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
+def take(gain, left, f, position, bar, slot, min_leaf, sums, gains, leaves, entropy):
+    """Take a split that gains more than `bar`; returns what the next one must exceed, rounding included."""
     total = sums[0, slot, 0]
-    gain = gain_packed(left, total, x_log_x)
-    if gain <= bar or min(left >> SHIFT, (total - left) >> SHIFT) < min_leaf:
+    if min(left >> SHIFT, (total - left) >> SHIFT) < min_leaf:
         return bar
     gains[slot], sums[1, slot, 0] = gain, left
     leaves[slot, COLUMN], leaves[slot, POSITION] = f, position
-    return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(total >> SHIFT) if x_log_x.size > 0 else 0.0)
+    return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(total >> SHIFT) if entropy else 0.0)
 
 
-@njit(**INNER)
+@njit(**INNER, inline="always")
 def worth_a_look(far, product, bar, scale, total, left):
     """Whether the gain of entropy may exceed `bar`, by the tighter bound of `bound_inside`."""
     size, ones, size_left = total >> SHIFT, total & LOW_HALF, left >> SHIFT
@@ -92,6 +92,14 @@ def bound_bin(before, cell, far, total, scale, entropy):
     return bound_inside(reach, scale, mass, start, start + inside, min(share, 1.0 - share), squares, entropy)
 
 
+@njit(**INNER, inline="always")
+def may_hide(before, cell, far, product, bar, scale, total, entropy):
+    """Whether a bin, or a group of bins, may hold a split that gains more than `bar`."""
+    # Whatever its labels, a bin of k samples moves the distance by no more than mass · k / 4.
+    reach = far + 0.25 * float(total >> SHIFT) * float(cell >> SHIFT)
+    return reach * reach > bar * scale * product and bound_bin(before, cell, far, total, scale, entropy) > bar
+
+
 @njit(**INNER)
 def search_counted(
     counts, slot, min_leaf, order, values, edges, solid, offsets, points, place, leaves, gains, sums, picks, lefts,
@@ -105,29 +113,43 @@ def search_counted(
     bar, n_picks = NO_SPLIT, 0
     for f in range(offsets.size - 1):
         before, far_before, product_before = ZERO, 0.0, 0.0
-        for b in range(offsets[f + 1] - offsets[f]):
-            cell = counts[offsets[f] + b]
-            if cell == 0:
-                continue
-            after = before + cell
-            size_after = after >> SHIFT
-            far = abs(mass * float(after & LOW_HALF) - float(size_after) * ones)
-            product = float(size_after) * float(size - size_after)
-            if (
-                far * far > bar * scale * product
-                and size_after < size
-                and (not entropy or worth_a_look(far, product, bar, scale, total, after))
+        for first in range(offsets[f], offsets[f + 1], GROUP):
+            # Most groups of bins cannot hold a better split, and one bound tells so for the whole group.
+            last = min(first + GROUP, offsets[f + 1])
+            group = ZERO
+            for place_of_bin in range(first, last):
+                group += counts[place_of_bin]
+            after = before + group
+            far = abs(mass * float(after & LOW_HALF) - float(after >> SHIFT) * ones)
+            product = float(after >> SHIFT) * float(size - (after >> SHIFT))
+            if group == 0 or not may_hide(
+                before, group, max(far_before, far), min(product_before, product), bar, scale, total, entropy
             ):
-                bar = take(after, f, np.int64(edges[f, b + 1]), bar, slot, min_leaf, sums, gains, leaves, x_log_x)
-            # Whatever its labels, a bin of k samples moves the distance by no more than mass · k / 4.
-            inside = cell >> SHIFT
-            reach = max(far_before, far) + 0.25 * mass * float(inside)
-            if reach * reach > bar * scale * min(product_before, product) and inside > 1 and not solid[f, b]:
-                bound = bound_bin(before, cell, max(far_before, far), total, scale, entropy)
-                if bound > bar:
-                    bounds[n_picks], lefts[n_picks], picks[n_picks] = bound, before, np.int64(f) << SHIFT | b
-                    n_picks += 1
-            before, far_before, product_before = after, far, product
+                before, far_before, product_before = after, far, product
+                continue
+            for b in range(first - offsets[f], last - offsets[f]):
+                cell = counts[offsets[f] + b]
+                if cell == 0:
+                    continue
+                after = before + cell
+                far = abs(mass * float(after & LOW_HALF) - float(after >> SHIFT) * ones)
+                product = float(after >> SHIFT) * float(size - (after >> SHIFT))
+                if (
+                    far * far > bar * scale * product
+                    and after < total
+                    and (not entropy or worth_a_look(far, product, bar, scale, total, after))
+                ):
+                    gain = gain_packed(after, total, x_log_x)
+                    if gain > bar:
+                        cut = np.int64(edges[f, b + 1])
+                        bar = take(gain, after, f, cut, bar, slot, min_leaf, sums, gains, leaves, entropy)
+                if cell >> SHIFT > 1 and not solid[f, b]:
+                    farthest, nearest = max(far_before, far), min(product_before, product)
+                    if may_hide(before, cell, farthest, nearest, bar, scale, total, entropy):
+                        bounds[n_picks] = bound_bin(before, cell, farthest, total, scale, entropy)
+                        lefts[n_picks], picks[n_picks] = before, np.int64(f) << SHIFT | b
+                        n_picks += 1
+                before, far_before, product_before = after, far, product
     for k in range(n_picks):
         if bounds[k] > bar:
             bar = search_bin(
@@ -144,7 +166,7 @@ def search_bin(
     f, b = pick >> SHIFT, pick & LOW_HALF
     total = sums[0, slot, 0]
     size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
-    last = np.float32(np.inf)
+    last, entropy = np.float32(np.inf), x_log_x.size > 0
     for p in range(edges[f, b], edges[f, b + 1]):
         i = order[f, p]
         if place[SLOT, i] != slot:
@@ -152,7 +174,9 @@ def search_bin(
         size_left = left >> SHIFT
         far = mass * float(left & LOW_HALF) - float(size_left) * ones
         if far * far > bar * scale * float(size_left) * float(size - size_left) and values[f, p] > last + CLOSENESS:
-            bar = take(left, f, np.int64(p), bar, slot, min_leaf, sums, gains, leaves, x_log_x)
+            gain = gain_packed(left, total, x_log_x)
+            if gain > bar:
+                bar = take(gain, left, f, np.int64(p), bar, slot, min_leaf, sums, gains, leaves, entropy)
         left += points[i, 0]
         last = values[f, p]
     return bar
@@ -163,7 +187,8 @@ def search_small(slot, min_leaf, values, rank, points, place, leaves, gains, sum
     """Best split of a leaf so small that sorting its members is cheaper than counting them in bins."""
     total = sums[0, slot, 0]
     size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
-    scale = ones * (1.0 - ones / mass) if x_log_x.size > 0 else mass
+    entropy = x_log_x.size > 0
+    scale = ones * (1.0 - ones / mass) if entropy else mass
     bar = NO_SPLIT
     for f in range(values.shape[0]):
         sort_members(f, slot, rank, place, leaves, keys)
@@ -174,16 +199,22 @@ def search_small(slot, min_leaf, values, rank, points, place, leaves, gains, sum
             far = mass * float(left & LOW_HALF) - float(size_left) * ones
             if far * far > bar * scale * float(size_left) * float(size - size_left):
                 here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
-                if values[f, following] > values[f, here] + CLOSENESS:
-                    bar = take(left, f, following, bar, slot, min_leaf, sums, gains, leaves, x_log_x)
+                gain = gain_packed(left, total, x_log_x)
+                if gain > bar and values[f, following] > values[f, here] + CLOSENESS:
+                    bar = take(gain, left, f, following, bar, slot, min_leaf, sums, gains, leaves, entropy)
 
 
 @njit(**INNER)
 def count_members(counts, slot, sign, codes, offsets, points, place, leaves):
     """Add (or take away) the samples of a leaf to a histogram."""
-    d = codes.shape[1]
-    for q in range(leaves[slot, START], leaves[slot, END]):
-        i = place[SAMPLES, q]
+    n, d = codes.shape
+    start, end = leaves[slot, START], leaves[slot, END]
+    # Many members are better met in the order of the table, which is how memory lies.
+    in_order = 8 * (end - start) > n
+    for q in range(n if in_order else end - start):
+        i = q if in_order else np.int64(place[SAMPLES, start + q])
+        if in_order and place[SLOT, i] != slot:
+            continue
         point = sign * points[i, 0]
         for f in range(d):
             counts[offsets[f] + codes[i, f]] += point
