@@ -36,6 +36,26 @@ def label_bootstrap_optimism(smoother: Smoother, y: Array, weight: Floats | None
     return 2 * variance * weighted_mean(smoother.leverages, weight)
 
 
+def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None = None) -> Floats:
+    """Expected optimism over labels with noise of this variance, squared error, rows at new places included, (models,).
+
+    2σ² tr(S)/n is the optimism at the rows themselves. At a new place x the fit s(x)ᵀy has variance σ²‖s(x)‖², more
+    than the σ²‖S_i‖² at a row that was fitted, and much more where least squares extrapolates. Leaving row i out makes
+    it new: its weights are then S_ij/(1 − S_ii), j ≠ i, which adds σ² times the mean of
+    (‖S_i‖² − S_ii²)/(1 − S_ii)² − ‖S_i‖², for a projection S_ii²/(1 − S_ii) (the excess variance of Rosset &
+    Tibshirani 2020, left-out rows in place of new ones). Infinite where a row is fitted by itself alone. Where the
+    squared norms are not known, as for nearest neighbours, whose weights at new places are no larger, nothing is added.
+    """
+    fixed = 2 * variance * weighted_mean(smoother.leverages, weight)
+    if smoother.squared_norms is None:
+        return fixed
+    slack = 1.0 - smoother.leverages
+    alone = slack <= _ROUNDING
+    left_out = (smoother.squared_norms - smoother.leverages**2) / np.square(np.where(alone, 1.0, slack))
+    excess = np.where(alone, np.inf, np.maximum(left_out - smoother.squared_norms, 0.0))
+    return fixed + variance * weighted_mean(excess, weight)
+
+
 def degrees_of_freedom(smoother: Smoother, n: float, weight: Floats | None = None) -> Floats:
     """tr S, (models,); with weights n times the weighted mean leverage, the share of the risk that is fitted away."""
     return np.asarray(n * weighted_mean(smoother.leverages, weight))

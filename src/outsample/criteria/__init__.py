@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from .approximate import ApproximateLeaveOneOut
+from .auto import Auto
 from .base import Criterion
 from .bootstrap import Bootstrap
 from .bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
@@ -17,6 +18,8 @@ from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from .nested import NestedCrossValidation
 from .one_row_out import LeaveOneOut
 from .rows import CrossValidation, HoldOut
+from .rows_and_labels import RowsAndLabels
+from .two_stage import TwoStagePermutation
 
 CRITERIA: dict[str, Any] = {
     "permutation": Permutation,
@@ -41,6 +44,9 @@ CRITERIA: dict[str, Any] = {
     "discrepancy": MaximalDiscrepancy,
     "expected-discrepancy": ExpectedDiscrepancy,
     "covariance": CovariancePenalty,
+    "two-stage": TwoStagePermutation,
+    "rows-and-labels": RowsAndLabels,
+    "auto": Auto,
     "permutation-bound": PermutationBound,
     "rademacher-bound": RademacherBound,
     "discrepancy-bound": DiscrepancyBound,
@@ -70,6 +76,7 @@ __all__ = [
     "FPE",
     "GCV",
     "ApproximateLeaveOneOut",
+    "Auto",
     "Bootstrap",
     "CovariancePenalty",
     "Criterion",
@@ -88,6 +95,8 @@ __all__ = [
     "Rademacher",
     "RademacherBound",
     "Resubstitution",
+    "RowsAndLabels",
+    "TwoStagePermutation",
     "VCBound",
     "VCPenalty",
     "as_criterion",

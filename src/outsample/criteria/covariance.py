@@ -10,20 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.labels import Permutation
 from outsample.criteria.reference_choice import choose_reference
+from outsample.criteria.reference_engine import drawn_optimism
 from outsample.curve import RiskCurve
-from outsample.learners import FitError
 from outsample.losses import Floats, SquaredLoss, weighted_mean
-from outsample.problem import LABEL_DRAWS, LEARNER_DRAWS, Problem, pose
+from outsample.problem import Problem, pose
 from outsample.references import Reference, ValueReference
-from outsample.running import child_generator, child_integer, spread
-
-FRESH = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +61,7 @@ class CovariancePenalty(Criterion):
         exact = _exact_optimism(problem, reference)
         if exact is not None:
             return self._record(problem, reference, exact[None], exhaustive=True, n_draws=0)
-        draws = _drawn_optimism(problem, reference, int(self.n_draws))
+        draws = drawn_optimism(problem, reference, range(int(self.n_draws)))
         return self._record(problem, reference, draws, exhaustive=False, n_draws=len(draws))
 
     def _record(
@@ -111,34 +106,6 @@ def _exact_optimism(problem: Problem, reference: Reference) -> Floats | None:
     return 2 * reference.variance * weighted_mean(smoother.leverages, problem.weight)
 
 
-def _drawn_optimism(problem: Problem, reference: Reference, n_draws: int) -> Floats:
-    """Optimism of the fits to drawn labels, (draws, models)."""
-    judge = _Judge(problem, reference)
-    n_jobs = 1 if problem.design.batched else problem.n_jobs
-    results, cost = [], problem.design.fits_per_draw
-    for result in spread(judge, [(i,) for i in range(n_draws)], n_jobs):
-        results.append(result)
-        problem.progress(len(results) * cost, n_draws * cost)
-    return np.stack(results)
-
-
-class _Judge:
-    """Draws one label vector, fits every model to it and measures the optimism."""
-
-    def __init__(self, problem: Problem, reference: Reference) -> None:
-        self.design, self.loss, self.response = problem.design, problem.loss, problem.response
-        self.weight, self.seed, self.reference = problem.weight, problem.seed, reference
-
-    def __call__(self, i: int) -> Floats:
-        labels = self.reference.draw(child_generator(self.seed, LABEL_DRAWS, i))
-        try:
-            fitted = self.design.fitted(labels[None], self.response, [child_integer(self.seed, LEARNER_DRAWS, i)])[0]
-        except FitError as error:
-            raise FitError(f"draw {i + 1}: {error}") from error
-        rng = child_generator(self.seed, LABEL_DRAWS, i, FRESH)
-        return self.reference.optimism(self.loss, labels, fitted, self.weight, rng)
-
-
 @dataclass(frozen=True, eq=False)
 class DegreesOfFreedom:
     """Generalised degrees of freedom, (models,) each: Σ_i cov(y_i, ŷ_i)/σ²; and the noise variance σ²."""
@@ -179,7 +146,7 @@ def generalized_degrees_of_freedom(
     )
     source = choose_reference(problem, reference, shrink)
     exact = _exact_optimism(problem, source)
-    draws = _drawn_optimism(problem, source, n_draws) if exact is None else exact[None]
+    draws = drawn_optimism(problem, source, range(n_draws)) if exact is None else exact[None]
     value = _degrees(problem, source, draws.mean(axis=0))
     error = _degrees(problem, source, error_of_mean(draws, exhaustive=exact is not None))
     if value is None or error is None or not isinstance(source, ValueReference):

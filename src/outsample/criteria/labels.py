@@ -81,8 +81,14 @@ class LabelCriterion(Criterion):
             optimism, in_sample = self._until_settled(problem, draws)
         else:
             optimism, in_sample = measured_draws(problem, draws, 0, len(draws))
-        error = np.zeros(optimism.shape[1]) if _left_nothing_to_chance(draws, problem) else _spread_of_mean(optimism)
-        out_sample = real + optimism.mean(axis=0)
+        return self.curve_of_draws(problem, optimism, in_sample, _left_nothing_to_chance(draws, problem))
+
+    def curve_of_draws(
+        self, problem: Problem, optimism: Floats, in_sample: Floats, exhaustive: bool = False
+    ) -> RiskCurve:
+        """The curve from the optimism and the in-sample error of every draw, (draws, models) each."""
+        error = np.zeros(optimism.shape[1]) if exhaustive else _spread_of_mean(optimism)
+        out_sample = problem.in_sample + optimism.mean(axis=0)
         return self._record(problem, out_sample, error, len(optimism), draws=optimism, draw_in_sample=in_sample)
 
     def _draws(self, problem: Problem, scheme: LabelScheme) -> LabelDraws:

@@ -14,7 +14,7 @@ from outsample.losses import Floats
 from outsample.paths import find_path
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
-from outsample.splits import cross_validation_splits
+from outsample.splits import Splits, cross_validation_splits
 
 Array = NDArray[Any]
 
@@ -65,14 +65,20 @@ def _richest(problem: Problem, shrink: float) -> ValueReference | None:
     return value_reference(problem.y, problem.fitted[k], degrees_of_freedom=float(smoother.trace[k]), shrink=shrink)
 
 
-def _cross_fitted(problem: Problem, shrink: float) -> Reference:
-    y, n, n_classes = problem.y, problem.n_samples, problem.target.n_classes
-    splitter = KFold(min(FOLDS, n), shuffle=True)
+def shuffled_folds(problem: Problem, n_folds: int) -> Splits:
+    """Random folds, stratified for classifiers as far as the smallest class allows; seeded with the problem."""
+    y, n_classes = problem.y, problem.target.n_classes
+    splitter = KFold(min(n_folds, problem.n_samples), shuffle=True)
     if n_classes is not None and (smallest := int(np.bincount(y).min())) > 1:
-        splitter = StratifiedKFold(min(FOLDS, smallest), shuffle=True)
-    splits = cross_validation_splits(
+        splitter = StratifiedKFold(min(n_folds, smallest), shuffle=True)
+    return cross_validation_splits(
         splitter, problem.X, y, classifier=n_classes is not None, groups=None, seed=split_seed(problem)
     )
+
+
+def _cross_fitted(problem: Problem, shrink: float) -> Reference:
+    y, n, n_classes = problem.y, problem.n_samples, problem.target.n_classes
+    splits = shuffled_folds(problem, FOLDS)
     found = judged_on_folds(problem, splits, partition=splits.partition(n), keep=True)
     assert found.out_of_fold is not None
     assert found.risks is not None
@@ -80,10 +86,12 @@ def _cross_fitted(problem: Problem, shrink: float) -> Reference:
     cost = found.n_fits - problem.design.fits_per_draw
     if n_classes is None:
         return value_reference(y, out, shrink=shrink, n_fits=cost)
-    return class_reference(y, noisy_labels(y, _codes(out, problem.response), n_classes), shrink=shrink, n_fits=cost)
+    return class_reference(
+        y, noisy_labels(y, predicted_codes(out, problem.response), n_classes), shrink=shrink, n_fits=cost
+    )
 
 
-def _codes(out: Array, response: str) -> Array:
+def predicted_codes(out: Array, response: str) -> Array:
     """The classes behind labels, probabilities or decision values."""
     if response == "predict":
         return out

@@ -77,6 +77,11 @@ class LinearFits:
             row_sums = self.fitted(np.ones(len(self.basis)))
         return Smoother(self.kept @ self._energy.T, row_sums)
 
+    @property
+    def squared_norms(self) -> Floats:
+        """Σ_j S_ij² = Σ_k kept_k² L_ik², (models, n); without weights."""
+        return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
+
     @cached_property
     def _energy(self) -> Floats:
         """w_i L_ik², (n, r): the leverage of row i along direction k."""

@@ -88,6 +88,7 @@ class LinearDesign(Design):
         return Smoother(
             self._gathered(lambda part: part.fits.smoother.leverages),
             self._gathered(lambda part: part.fits.smoother.row_sums),
+            None if self.weight is not None else self._gathered(lambda part: part.fits.squared_norms),
         )
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:

@@ -1,0 +1,65 @@
+"""The criterion for those who do not want to choose one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.criteria.labels import Permutation
+from outsample.criteria.one_row_out import LeaveOneOut
+from outsample.criteria.rows_and_labels import RowsAndLabels
+from outsample.criteria.two_stage import TwoStagePermutation
+from outsample.curve import RiskCurve
+from outsample.losses import SquaredLoss
+from outsample.problem import Problem
+from outsample.running import one_blas_thread
+
+
+@dataclass(frozen=True)
+class Auto(Criterion):
+    """What the path gives exactly and for nothing, otherwise the best use of a few episodes that was found.
+
+    Linear smoothers with squared loss: the two-stage estimate in closed form. Paths that know left-out predictions
+    without refitting: exact leave-one-out. Everything else: rows and labels, half the episodes each. Labels in groups
+    or in several columns: the permutation estimate. The notes of the result say which and why in one sentence.
+
+    Estimates the expected loss on a new sample, in the sense of the criterion it takes.
+
+    Parameters
+    ----------
+    episodes : fits per model family to spend where nothing is free, at least 4.
+    """
+
+    episodes: int = 10
+
+    name: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        RowsAndLabels(self.episodes)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        criterion, why = self.choice(problem)
+        curve = criterion.curve(problem)
+        note = f'criterion "auto" took "{criterion.name}" because {why}.'
+        return replace(curve, notes=(note, *curve.notes))
+
+    def choice(self, problem: Problem) -> tuple[Criterion, str]:
+        """(criterion, the reason for it)."""
+        if problem.groups is not None or problem.target.n_outputs > 1:
+            what = "labels come in groups" if problem.groups is not None else "there are several columns of labels"
+            return Permutation(self.episodes), f"{what}, which it can permute together"
+        if isinstance(problem.loss, SquaredLoss) and problem.design.smoother is not None:
+            reason = "the fit is linear in y, so that its optimism has a closed form and nothing is refitted"
+            return TwoStagePermutation(self.episodes), reason
+        if _left_out_is_free(problem):
+            return LeaveOneOut(), "the path knows what it would predict for left-out rows, so that nothing is refitted"
+        return RowsAndLabels(self.episodes), f"nothing is free here and it makes the most of {self.episodes} episodes"
+
+
+def _left_out_is_free(problem: Problem) -> bool:
+    with one_blas_thread():
+        each_alone = np.arange(problem.n_samples)
+        return problem.design.left_out_predictions(problem.y, each_alone, problem.response) is not None

@@ -1,0 +1,121 @@
+"""The two-stage estimate: permute and choose, then draw labels around the choice and measure the optimism again.
+
+Permuted labels carry no information, so the permutation estimate prices overfitting at the total variance of y and
+is too severe where the signal is strong. Labels drawn around a good model price it at the noise that is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.criteria.calibrated_reference import calibrated_reference
+from outsample.criteria.discrepancy import error_of_mean
+from outsample.criteria.label_engine import measured_draws
+from outsample.criteria.labels import Permutation
+from outsample.criteria.reference_engine import optimism_around
+from outsample.curve import RiskCurve
+from outsample.draws import FreePermutation, LabelDraws
+from outsample.losses import Floats
+from outsample.problem import LABEL_DRAWS, Problem
+from outsample.running import child_seed
+
+NOTHING_FOUND = "The first stage found nothing in X to draw labels around"
+FEW_ROWS = "All arrangements of so few labels were fitted"
+
+
+@dataclass(frozen=True)
+class TwoStagePermutation(Criterion):
+    """The permutation estimate, repeated around the model it chooses.
+
+    Stage one permutes the labels and takes the model of least estimated risk. Stage two draws labels around that
+    model, with as much noise as its estimated risk says (`calibrated_reference`), refits all models to the same draws
+    and measures their optimism again. Where stage one finds nothing in X, the rest of the draws are permutations too,
+    and the result is the permutation estimate with `n_draws` to the last bit.
+
+    Estimates the expected loss on a new sample: on new labels at the same X where labels are drawn. For linear
+    smoothers and squared loss nothing is drawn or refitted: the optimism is exact, and that of least squares and of
+    quadratic penalties includes what rows at new places add.
+
+    Parameters
+    ----------
+    n_draws : label vectors drawn and refitted in all stages together, at least 2.
+    """
+
+    n_draws: int = 10
+
+    name: ClassVar[str] = "two-stage"
+
+    def __post_init__(self) -> None:
+        n_draws: Any = self.n_draws
+        Permutation(n_draws=n_draws)
+        if n_draws == "auto" or n_draws < 2:
+            raise ValueError(f"n_draws must be an integer of at least 2, one for each stage, got {n_draws!r}")
+
+    def check(self, problem: Problem) -> None:
+        refuse_groups_and_outputs(self.name, problem)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        permutation = Permutation(self.n_draws)
+        draws = LabelDraws(FreePermutation(), problem.y, self.n_draws, child_seed(problem.seed, LABEL_DRAWS))
+        if permutation.exact_optimism(problem) is not None:
+            whole = permutation.curve(problem)
+            return self._second_stage(problem, whole.out_sample, 0) or self._permutation(whole, NOTHING_FOUND)
+        if draws.exhaustive:
+            return self._permutation(permutation.curve(problem), FEW_ROWS)
+        first = self.n_draws - self.n_draws // 2
+        # The risk before any draw, so that a learner that fails on the real labels is not blamed on drawn ones.
+        real = problem.in_sample
+        permuted = measured_draws(problem, draws, 0, first)
+        curve = self._second_stage(problem, real + permuted[0].mean(axis=0), first)
+        if curve is not None:
+            return curve
+        rest = measured_draws(problem, draws, first, self.n_draws)
+        both = np.concatenate([permuted, rest], axis=1)
+        return self._permutation(permutation.curve_of_draws(problem, both[0], both[1]), NOTHING_FOUND)
+
+    def _second_stage(self, problem: Problem, risk: Floats, first: int) -> RiskCurve | None:
+        """The curve measured around the best model of stage one; None where that is a constant."""
+        chosen = least(risk)
+        reference = calibrated_reference(problem, chosen, float(risk[chosen]))
+        if reference is None:
+            return None
+        optimism, drawn = optimism_around(problem, reference, range(first, self.n_draws), self.n_draws)
+        out_sample = problem.in_sample + optimism.mean(axis=0)
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}; its optimism is measured on labels around a first choice",
+            n_fits=(first + drawn + 1) * problem.design.fits_per_draw,
+            standard_error=problem.standard_error(out_sample),
+            monte_carlo_error=error_of_mean(optimism, exhaustive=drawn == 0),
+            draws=optimism if drawn else None,
+            notes=(described(problem, chosen, float(risk[chosen]), "permutation"),),
+        )
+
+    def _permutation(self, curve: RiskCurve, why: str) -> RiskCurve:
+        return replace(curve, criterion=self.name, notes=(*curve.notes, f"{why}: this is the permutation estimate."))
+
+
+def least(risk: Floats) -> int:
+    """The model of least risk; ties go to the simplest, risks that are not numbers lose."""
+    return int(np.argmin(np.where(np.isnan(risk), np.inf, risk)))
+
+
+def described(problem: Problem, chosen: int, risk: float, by: str) -> str:
+    """A sentence about the reference."""
+    setting = ", ".join(f"{name}={value}" for name, value in problem.path.params[chosen].items())
+    whom = f"the model with {setting}" if setting else "the model"
+    return f"Labels were drawn around {whom}, with noise for the risk of {risk:.3g} that {by} estimates for it."
+
+
+def refuse_groups_and_outputs(name: str, problem: Problem) -> None:
+    """Raise ValueError where labels around a reference cannot be drawn."""
+    if problem.groups is not None:
+        raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')
+    outputs = problem.target.n_outputs
+    if outputs > 1:
+        raise ValueError(f'criterion {name!r} needs one column of labels, y has {outputs}; use "permutation"')
