@@ -96,6 +96,29 @@ class RiskCurve:
             notes=self.notes,
         )
 
+    def plot(self, rules: Sequence[Any] = ("minimum",), ax: Any = None) -> Any:
+        """The validation curve with the choice of each rule; returns the matplotlib Axes."""
+        from outsample.plots import validation_curve
+
+        return validation_curve(self, rules, ax)
+
+    def _repr_html_(self) -> str:
+        columns = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
+        known = [name for name in columns if getattr(self, name) is not None]
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
+        body = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(_in_words(self.params[i]))}</td>"
+            + "".join(f"<td>{getattr(self, name)[i]:.4g}</td>" for name in known)
+            + "</tr>"
+            for i in range(len(self))
+        )
+        caption = html.escape(f"{self.loss.name} by {self.criterion}, {self.n_samples} rows, {self.n_fits} fits")
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self.estimand)}</p>"
+
+
+def _in_words(setting: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as given"
+
 
 def _entry(values: Floats | None, index: int) -> float | None:
     """One value of an optional array; not-a-number means that this model has none."""

@@ -7,6 +7,7 @@ them from the simplest. In the mean it is as good as the best trade of approxima
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -132,6 +133,18 @@ class OracleTerms:
             "proved": self.size.proved,
             "source": self.size.source,
         }
+
+    def _repr_html_(self) -> str:
+        names = ("approximation", "complexity", "log_term", "total", "penalized")
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *names))
+        body = "".join(
+            f"<tr><td>{k}{' (chosen)' if k == self.chosen else ''}</td>"
+            + "".join(f"<td>{getattr(self, name)[k]:.4g}</td>" for name in names)
+            + "</tr>"
+            for k in range(len(self.penalized))
+        )
+        basis = f"remainder {self.remainder:.4g}; m = {self.size.m:.4g}: {self.size.source}"
+        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(basis)}</p>"
 
 
 def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False) -> OracleTerms:

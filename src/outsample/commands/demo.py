@@ -22,6 +22,7 @@ def demo(
     from sklearn.tree import DecisionTreeClassifier
 
     import outsample
+    from outsample.report import write_report
 
     start = time.perf_counter()
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -45,7 +46,8 @@ def demo(
     print("4  Is there anything there?")
     print(_indented(outsample.permutation_test(search.best_estimator_, X, y, n_draws=199, random_state=seed)))
 
-    compared.to_html(report, X, y)
+    asked = {"data": "breast cancer", "model": "decision tree", "seed": seed}
+    write_report(compared, report, X=X, y=y, asked=asked, call=compared.call)
     print(f"Report: {Path(report).resolve().as_uri()}\n{time.perf_counter() - start:.0f} seconds in all.")
 
 

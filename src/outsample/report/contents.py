@@ -103,17 +103,28 @@ def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename,
 
 
 def _agreement(found: Comparison, rename: Rename) -> str:
-    chosen: dict[str, list[str]] = {}
-    for name, setting in found.params.items():
-        chosen.setdefault(in_words(rename(setting)), []).append(name)
     errors = [estimate.out_sample for estimate in found.estimates.values()]
-    spread = f"their estimates of its error on new data run from {min(errors):.3g} to {max(errors):.3g}"
+    spread = f"stimates of its error on new data run from {min(errors):.3g} to {max(errors):.3g}."
+    settings = {name: rename(setting) for name, setting in found.params.items()}
     if len(next(iter(found.curves.values()))) == 1:
-        return f"Of the model as given, {spread.removeprefix('their ')}."
-    if len(chosen) == 1:
-        return f"All criteria choose {next(iter(chosen))}; {spread}."
-    choices = "; ".join(f"{', '.join(names)} → {words}" for words, names in chosen.items())
-    return f"The criteria disagree: {choices}. {spread[0].upper()}{spread[1:].replace('its error', 'the error')}."
+        return f"The criteria's e{spread}"
+    if len({in_words(setting) for setting in settings.values()}) == 1:
+        return f"All criteria choose {in_words(next(iter(settings.values())))}. E{spread}"
+    return f"The criteria disagree{_choices(settings)}. E{spread.replace('its error', 'the error')}"
+
+
+def _choices(settings: dict[str, dict[str, Any]]) -> str:
+    """Who chooses what; a parameter that is alone is named once."""
+    parameters = {name for setting in settings.values() for name in setting}
+    alone = next(iter(parameters)) if len(parameters) == 1 else None
+    chosen: dict[str, list[str]] = {}
+    for criterion, setting in settings.items():
+        words = in_words(setting) if alone is None else in_words(setting).partition(" = ")[2]
+        chosen.setdefault(words, []).append(criterion)
+    said = [
+        f"{' and '.join(names)} {'choose' if len(names) > 1 else 'chooses'} {words}" for words, names in chosen.items()
+    ]
+    return (f" on {alone}: " if alone is not None else ": ") + "; ".join(said)
 
 
 def _estimate(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> Content:
