@@ -42,6 +42,7 @@ __all__ = [
     "Rademacher",
     "RademacherBound",
     "RandomizedSearch",
+    "RegretStudy",
     "Resubstitution",
     "RiskCurve",
     "RowsAndLabels",
@@ -64,6 +65,7 @@ __all__ = [
     "permutation_test",
     "permutation_test_columns",
     "rademacher_complexity",
+    "regret_study",
 ]
 
 _MODULES = ("bounds", "penalties")

@@ -51,6 +51,8 @@ from .hypotheses import HypothesisSet, StumpClassifier
 from .search import GridSearch, RandomizedSearch
 from .significance import permutation_test
 from .stepwise import ForwardStepwise
+from .studies.regret import regret_study
+from .studies.regret_record import RegretStudy
 
 __all__ = [
     "AIC",
@@ -84,6 +86,7 @@ __all__ = [
     "Rademacher",
     "RademacherBound",
     "RandomizedSearch",
+    "RegretStudy",
     "Resubstitution",
     "RiskCurve",
     "RowsAndLabels",
@@ -106,4 +109,5 @@ __all__ = [
     "permutation_test",
     "permutation_test_columns",
     "rademacher_complexity",
+    "regret_study",
 ]

@@ -1,0 +1,212 @@
+"""Which criterion to trust on your own data? Each chooses models on random parts of it, judged on the rest."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.model_selection import train_test_split
+
+from outsample.comparing import Comparison, compare
+from outsample.criteria import (
+    Auto,
+    CrossValidation,
+    ExpectedDiscrepancy,
+    LabelBootstrap,
+    LeaveOneOut,
+    Permutation,
+    Rademacher,
+    RowsAndLabels,
+    TwoStagePermutation,
+    as_criterion,
+)
+from outsample.criteria.base import Criterion
+from outsample.families import branches, candidates_of
+from outsample.learners import encode
+from outsample.problem import Problem, pose
+from outsample.progress import Progress, silent
+from outsample.running import child_integer
+from outsample.studies.regret_record import RegretStudy
+from outsample.studies.units import common_facts, finished_units
+from outsample.tables import as_table, n_rows, rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+HELD_OUT = 0.25
+
+# Criteria that a number of episodes fits: what each makes of it.
+BUDGETED: dict[str, Callable[[int], Criterion]] = {
+    "permutation": Permutation,
+    "label-bootstrap": LabelBootstrap,
+    "rademacher": Rademacher,
+    "expected-discrepancy": ExpectedDiscrepancy,
+    "kfold": CrossValidation,
+    "loo": LeaveOneOut,
+    "two-stage": TwoStagePermutation,
+    "rows-and-labels": RowsAndLabels,
+    "auto": Auto,
+}
+
+
+def regret_study(
+    learners: Mapping[str, tuple[Any, Any]],
+    datasets: Mapping[str, tuple[Any, Any]],
+    criteria: Sequence[Any] | Mapping[str, Any] = ("permutation", "kfold", "two-stage", "rows-and-labels"),
+    *,
+    n_splits: int = 20,
+    episodes: int | None = 10,
+    rule: Any = "minimum",
+    loss: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    store: Any = None,
+    progress: Progress | None = None,
+) -> RegretStudy:
+    """Regret of every criterion with every learner on every data set.
+
+    Each split fits all models of a learner to a random three quarters of the rows (stratified for class labels), lets
+    every criterion choose, and compares the held-out error of its choice with that of the best model. All criteria
+    and learners see the same splits.
+
+    Parameters
+    ----------
+    learners : name → (estimator, param_grid).
+    datasets : name → (X, y).
+    criteria : criteria or their names, or a dict of them by any name.
+    episodes : fits that criteria given by name may spend where they take such a number: draws, folds, left-out rows.
+        None leaves them at their defaults. Criteria given as objects spend what they say.
+    rule, loss : as in `outsample.compare`.
+    random_state : an integer; splits and draws have fixed addresses below it.
+    n_jobs : workers over splits; the answer does not depend on it. None is one per core.
+    store : a file that keeps every finished split, so that a study can be interrupted, and widened later: what is
+        in it is not run again.
+    progress : called with (splits done, splits planned).
+
+    Returns
+    -------
+    RegretStudy
+        `to_frame()`, `overall()`, `plot()`; print it for a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> learners = {"k-NN": (KNeighborsClassifier(), {"n_neighbors": range(1, 20)})}
+    >>> study = regret_study(learners, {"wine": load_wine(return_X_y=True)}, ["permutation", "kfold"], n_splits=3)
+    >>> bool((study.to_frame()["regret"] >= 0).all())
+    True
+    """
+    if n_splits < 1:
+        raise ValueError(f"n_splits must be positive, got {n_splits}")
+    named = _named(criteria, episodes)
+    cases = {
+        (learner, data): _Case(data, *learners[learner], *datasets[data], tuple(named.values()), rule, loss)
+        for learner in learners
+        for data in datasets
+    }
+    if not cases:
+        raise ValueError("learners and datasets must name at least one each")
+    units = finished_units(
+        _one_split,
+        [(case, random_state, s) for case in cases.values() for s in range(n_splits)],
+        [f"{'/'.join(names)}/{case.fingerprint}/{s}" for names, case in cases.items() for s in range(n_splits)],
+        facts=common_facts(random_state, study="regret"),
+        store=store,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    parts = {names: units[i * n_splits : (i + 1) * n_splits] for i, names in enumerate(cases)}
+    return RegretStudy(
+        criteria=tuple(named),
+        baseline="kfold" if "kfold" in named else next(iter(named)),
+        errors={names: np.stack([errors for errors, _ in part]) for names, part in parts.items()},
+        n_fits={names: np.mean([fits for _, fits in part], axis=0) for names, part in parts.items()},
+    )
+
+
+def _named(criteria: Sequence[Any] | Mapping[str, Any], episodes: int | None) -> dict[str, Criterion]:
+    given = criteria if isinstance(criteria, Mapping) else {_name(criterion): criterion for criterion in criteria}
+    if isinstance(criteria, str) or not given or len(given) < len(criteria):
+        raise ValueError(f"criteria must be a list of different criteria or names, or a dict of them, got {criteria!r}")
+    return {name: _with_budget(criterion, episodes) for name, criterion in given.items()}
+
+
+def _name(criterion: Any) -> str:
+    return criterion if isinstance(criterion, str) else repr(as_criterion(criterion))
+
+
+def _with_budget(criterion: Any, episodes: int | None) -> Criterion:
+    known = isinstance(criterion, str) and episodes is not None and criterion in BUDGETED
+    return BUDGETED[criterion](int(episodes or 0)) if known else as_criterion(criterion)
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """One learner on one data set."""
+
+    data: str
+    estimator: Any
+    param_grid: Any
+    X: Any
+    y: Any
+    criteria: tuple[Criterion, ...]
+    rule: Any
+    loss: Any
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells the numbers of this case from those of any other."""
+        learner = (self.estimator, candidates_of(self.param_grid), repr(self.rule), repr(self.loss))
+        return str(joblib.hash((learner, self.X, self.y, [repr(criterion) for criterion in self.criteria])))
+
+
+def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
+    """(held-out error of the best model and of each choice, (1 + criteria,); learning episodes, (criteria,))."""
+    address = np.random.SeedSequence(seed), zlib.crc32(case.data.encode()), s
+    X, y = as_table(case.X), np.asarray(case.y)
+    train, test = _parts(case.estimator, y, n_rows(X), child_integer(*address, 0))
+    settings = {"loss": case.loss, "random_state": child_integer(*address, 1), "n_jobs": 1}
+    X_train, y_train = rows(X, train), y[train]
+    found = compare(
+        case.estimator,
+        X_train,
+        y_train,
+        param_grid=case.param_grid,
+        criteria=case.criteria,
+        rule=case.rule,
+        progress=silent,
+        **settings,
+    )
+    errors, models = _held_out(pose(case.estimator, X_train, y_train, **settings), case, rows(X, test), y[test])
+    chosen = [models.index(params) for params in found.params.values()]
+    return np.concatenate([[errors.min()], errors[chosen]]), _episodes(found)
+
+
+def _parts(estimator: Any, y: Array, n: int, seed: int) -> tuple[Array, Array]:
+    """(training rows, held-out rows); a class of a single row goes wherever it falls."""
+    stratified = is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() > 1
+    strata = y if stratified else None
+    train, test = train_test_split(np.arange(n), test_size=HELD_OUT, random_state=seed, stratify=strata)
+    return train, test
+
+
+def _held_out(problem: Problem, case: _Case, X: Any, y: Array) -> tuple[Floats, list[dict[str, Any]]]:
+    """(held-out risk of every model, its setting)."""
+    parts = branches(case.estimator, candidates_of(case.param_grid), response=problem.response)
+    labels = y if problem.target.classes is None else encode(y, problem.target.classes)
+    risks = []
+    for part in parts:
+        design = problem.on(part.path).design
+        risks.append(problem.loss.risk(labels, design.predict(problem.y, X, problem.response, problem.real_seed)))
+    return np.concatenate(risks), [dict(setting) for part in parts for setting in part.settings]
+
+
+def _episodes(found: Comparison) -> Floats:
+    return np.array([curve.n_fits for curve in found.curves.values()], dtype=np.float64)
