@@ -1,0 +1,117 @@
+"""Every study of the paper: the same arguments, a table that prints, files that are written, a command line."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from outsample.datasets import plane_problem
+from outsample.progress import silent
+from outsample.studies import STUDIES, __main__, figure5, table4, table6, table7
+from outsample.studies.catalogue import study
+from outsample.studies.error_curves import Trees
+from outsample.studies.many_splits import FAMILIES, Work, regrets
+from outsample.studies.printing import number
+from outsample.studies.result import Finding, StudyResult
+from outsample.studies.split_study import Episodes
+from outsample.studies.summaries import summary
+
+OF_THE_PAPER = [name for name in STUDIES if name.startswith(("table", "figure", "imbalance"))]
+ARGUMENTS = ["n", "seed", "store", "data_home", "out", "n_jobs", "progress"]
+
+
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_every_study_takes_the_same_arguments(name):
+    module = study(name)
+    assert list(inspect.signature(module.run).parameters)[:7] == ARGUMENTS
+    assert callable(module.main)
+
+
+def test_unknown_studies_are_refused(monkeypatch, capsys):
+    with pytest.raises(ValueError, match="no study 'table9'"):
+        study("table9")
+    monkeypatch.setattr(sys, "argv", ["studies"])
+    __main__.main()
+    assert "table6" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["studies", "table4", "-n", "0", "--quiet"])
+    with pytest.raises(SystemExit, match="must be positive"):
+        __main__.main()
+
+
+def test_command_line_writes_table_text_and_figure(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(
+        sys, "argv", ["studies", "table3", "-n", "300", "--jobs", "1", "--out", str(tmp_path), "--quiet"]
+    )
+    __main__.main()
+    printed = capsys.readouterr().out
+    assert "[9.29]" in printed
+    assert (tmp_path / "table3.txt").read_text() == printed
+    assert len(pd.read_csv(tmp_path / "table3.csv")) == 32
+    assert (tmp_path / "table3.png").stat().st_size > 5000
+
+
+def test_agreement_is_marked_by_the_band():
+    rows = [Finding("q", "c", m, 1.0, 0.1, paper, 0.05) for m, paper in (("A", 1.04), ("B", 1.06), ("C", np.nan))]
+    result = StudyResult("name", "title", tuple(rows))
+    assert result.to_frame()["agrees"].tolist() == ["yes", "no", ""]
+    assert str(result).splitlines()[2].split()[2:] == [
+        "1.00±.100",
+        "[1.04]",
+        "✓",
+        "1.00±.100",
+        "[1.06]",
+        "✗",
+        "1.00±.100",
+    ]
+    assert number(float("nan")) == "–"
+    with pytest.raises(KeyError, match="no 'q' of 'D'"):
+        result.value("q", "D")
+
+
+def test_summary_by_hand():
+    found = summary(np.array([1.0] * 198 + [1000.0, 3.0]))
+    assert found.trimmed == 1.0
+    assert found.median == 1.0
+    assert found.mean == pytest.approx((198 + 1003) / 200)
+
+
+def test_table_6_on_one_set(data_home):
+    result = table6.run(16, data_home=data_home, n_jobs=1, progress=silent, names=["mammographic_mass"])
+    trees = {m: result.value("trees, gain per node", m) for m in ("LOO-CV", "10-fold", "Perm.", "Rad.")}
+    assert abs(trees["Perm."].ours - 0.06) <= 0.06
+    assert trees["Perm."].ours < trees["LOO-CV"].ours
+    assert "Perm. ≤ LOO-CV with trees, gain per node: holds: M.Mass" in str(result)
+    assert all(finding.ours >= 0 for finding in result.findings)
+
+
+def test_same_regrets_for_any_number_of_workers():
+    work = Work(plane_problem(0.2), "simulated", "k-NN", Episodes(labels=5, left_out=20))
+    one, two = (regrets([work], 4, 0, n_jobs=jobs, progress=silent)[0].errors for jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_noise_study_at_one_level(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "trees, gain per node", Trees(max_leaves=10))
+    monkeypatch.setattr(table7, "PAPER", {20: (0.28, 0.26, 0.26)})
+    result = table7.run(2, n_jobs=1, progress=silent)
+    assert len(result.findings) == 6
+    assert all(finding.ours >= 0 and finding.agrees == "" for finding in result.findings)
+    with pytest.raises(ValueError, match="positive"):
+        table7.run(0)
+
+
+def test_figure_5_permutation_is_smoother(data_home):
+    result = figure5.run(20, data_home=data_home, n_jobs=1, progress=silent, names=["blood_transfusion"])
+    for family in figure5.SHOWN:
+        rough = {m: result.value("roughness", m, family).ours for m in ("LOO-CV", "Perm.")}
+        assert rough["Perm."] < rough["LOO-CV"]
+
+
+def test_progress_is_told(tmp_path):
+    heard = []
+    table4.run(5000, n_jobs=1, progress=lambda done, planned: heard.append((done, planned)))
+    assert heard == [(1, 3), (2, 3), (3, 3)]
