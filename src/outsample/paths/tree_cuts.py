@@ -160,7 +160,8 @@ class FittedTree:
         else:
             cells = leaf * len(self._classes) + self._y
             sums = np.bincount(cells, weight, n_nodes * len(self._classes)).reshape(n_nodes, -1)
-        mass = np.bincount(leaf, weight, n_nodes)
+        sums = sums.astype(np.float64)
+        mass = np.bincount(leaf, weight, n_nodes).astype(np.float64)
         for level in reversed(list(levels(self.parent))):
             np.add.at(sums, self.parent[level], sums[level])
             np.add.at(mass, self.parent[level], mass[level])
