@@ -75,6 +75,9 @@ def _answered(debug: bool) -> int:
         return code if isinstance(code, int) else DONE
     except BrokenPipeError:
         return READER_GONE
+    except SystemExit as left:  # what click makes of a broken pipe, and argparse of bad arguments to a study
+        gone = isinstance(left.__context__, BrokenPipeError)
+        return READER_GONE if gone else left.code if isinstance(left.code, int) else DONE
     except (KeyboardInterrupt, typer.Abort):
         return _told("interrupted", INTERRUPTED, debug=False)
     except Exception as error:

@@ -61,7 +61,7 @@ def _opened(source: str) -> Iterator[tuple[BinaryIO, int]]:
             return
         with tempfile.TemporaryFile() as unpacked:
             try:
-                shutil.copyfileobj(gzip.GzipFile(fileobj=raw), unpacked, 2**20)
+                shutil.copyfileobj(gzip.GzipFile(fileobj=raw, mode="rb"), unpacked, 2**20)
             except (EOFError, OSError) as error:
                 raise ValueError(f"{source}: the gzip file is damaged: {error}") from error
             unpacked.seek(0)
