@@ -159,8 +159,8 @@ class FittedTree:
             sums = np.bincount(leaf, weight * (self._y - center), n_nodes)[:, None]
         else:
             cells = leaf * len(self._classes) + self._y
-            sums = np.bincount(cells, weight, n_nodes * len(self._classes)).reshape(n_nodes, -1)
-        sums = sums.astype(np.float64)
+            counted = np.bincount(cells, weight, n_nodes * len(self._classes))
+            sums = counted.reshape(n_nodes, -1).astype(np.float64)
         mass = np.bincount(leaf, weight, n_nodes).astype(np.float64)
         for level in reversed(list(levels(self.parent))):
             np.add.at(sums, self.parent[level], sums[level])

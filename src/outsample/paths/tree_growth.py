@@ -194,12 +194,13 @@ class Grower:
         if rules.packed:
             size, ones = total[:, 0] >> self._kernel.SHIFT, total[:, 0] & self._kernel.LOW_HALF
             return size.astype(np.float64), np.stack([size - ones, ones], axis=1).astype(np.float64)
-        mass = total[:, first - 1].astype(np.float64)
+        counted = total[:, first - 1]
+        mass = counted.astype(np.float64) * self._mass_unit
         if not rules.n_classes:
-            return mass * self._mass_unit, total[:, first, None].astype(np.float64) * unit
-        known = total[:, first:].astype(np.float64)
-        sums = np.concatenate([known, (mass - known.sum(axis=1))[:, None]], axis=1)
-        return mass * self._mass_unit, sums * self._mass_unit
+            return mass, total[:, first, None].astype(np.float64) * unit
+        known = total[:, first:]
+        sums = np.concatenate([known, (counted - known.sum(axis=1))[:, None]], axis=1)
+        return mass, sums.astype(np.float64) * self._mass_unit
 
     def _shape_of_work(self, draws: int) -> tuple[int, int]:
         """(threads, histograms each keeps) within the memory budget."""
