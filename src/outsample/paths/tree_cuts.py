@@ -156,7 +156,7 @@ class FittedTree:
         center = 0.0 if self._classes is not None else float(np.mean(self._y))
         weight = np.ones(len(leaf)) if self._weight is None else self._weight
         if self._classes is None:
-            sums = np.bincount(leaf, weight * (self._y - center), n_nodes)[:, None]
+            sums = np.bincount(leaf, weight * (self._y - center), n_nodes).astype(np.float64)[:, None]
         else:
             cells = leaf * len(self._classes) + self._y
             counted = np.bincount(cells, weight, n_nodes * len(self._classes))
