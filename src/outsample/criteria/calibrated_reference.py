@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from outsample.criteria.reference_choice import predicted_codes
-from outsample.losses import Floats
+from outsample.learners import fit, respond, seeded
+from outsample.losses import Floats, weighted_mean
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference
+from outsample.scorers import SetLoss
 
 Array = NDArray[Any]
 
@@ -25,28 +28,51 @@ HALVINGS = 50
 def calibrated_reference(problem: Problem, model: int, risk: float) -> Reference | None:
     """The reference of a model of the path whose out-sample risk was estimated; None where it is a constant.
 
-    Class labels are the model's predictions, moved toward the shares of the classes; real labels are the fitted
-    values plus the model's residuals, enlarged. How far, `risk` decides. None means that X says nothing: the model
-    predicts the same of every row, or is expected to be no better than that.
+    Class labels follow the model's class frequencies (its predictions, where it has none), moved toward the shares of
+    the classes; real labels are the fitted values plus the model's residuals, enlarged. How far, `risk` decides. None
+    means that X says nothing: the model predicts the same of every row, or is expected to be no better than that.
     """
     fitted = problem.fitted[model]
     if problem.target.n_classes is None:
         return _values(problem, fitted, risk)
-    return _classes(problem, fitted, risk)
+    return _classes(problem, model, fitted, risk)
 
 
-def _classes(problem: Problem, fitted: Array, risk: float) -> Reference | None:
+def _classes(problem: Problem, model: int, fitted: Array, risk: float) -> Reference | None:
     codes = predicted_codes(fitted, problem.response)
     if (codes == codes[0]).all():
         return None
-    believed = float(problem.loss.risk(codes, fitted, problem.weight))
     ignored = float(problem.loss.crossed_mean(problem.y, fitted, problem.weight))
-    # Both risks are those of the same predictions, and the risk on mixed labels is linear in the share that is mixed.
-    shrink = (risk - believed) / (ignored - believed) if ignored > believed else 1.0
-    if shrink >= 1:
+    if risk >= ignored:
         return None
-    n_classes = problem.target.n_classes or 2
-    return class_reference(problem.y, np.eye(n_classes)[codes], shrink=max(0.0, shrink))
+    frequencies, n_fits = _frequencies(problem, model, fitted, codes)
+    believed = _expected_risk(problem, frequencies, fitted)
+    # All three risks are those of the same predictions, and the risk is linear in the share that labels are mixed.
+    shrink = (risk - believed) / (ignored - believed) if believed < risk else 0.0
+    return class_reference(problem.y, frequencies, shrink=shrink, n_fits=n_fits)
+
+
+def _frequencies(problem: Problem, model: int, fitted: Array, codes: Array) -> tuple[Floats, int]:
+    """(class frequencies of the model at every row, (n, classes); fits that took)."""
+    classes = problem.target.classes
+    assert classes is not None
+    if problem.response == "predict_proba":
+        return fitted, 0
+    estimator = clone(problem.path.estimator).set_params(**problem.path.params[model])
+    if isinstance(problem.loss, SetLoss) or not hasattr(estimator, "predict_proba"):
+        return np.eye(len(classes))[codes], 0
+    estimator = seeded(estimator, problem.real_seed)
+    fit(estimator, problem.X, classes[problem.y], problem.weight)
+    return respond(estimator, problem.X, "predict_proba", classes), 1
+
+
+def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> float:
+    """Risk of predictions on labels that follow the frequencies."""
+    if isinstance(problem.loss, SetLoss):
+        return float(problem.loss.risk(frequencies.argmax(axis=1), fitted, problem.weight))
+    n, n_classes = frequencies.shape
+    expected = sum(frequencies[:, c] * problem.loss.pointwise(np.full(n, c), fitted) for c in range(n_classes))
+    return float(weighted_mean(np.asarray(expected), problem.weight))
 
 
 def _values(problem: Problem, fitted: Floats, risk: float) -> Reference | None:

@@ -60,25 +60,30 @@ class RowsAndLabels(Criterion):
         found = judged_on_folds(problem, splits, partition=splits.partition(problem.n_samples))
         assert found.risks is not None
         by_rows = np.ascontiguousarray(found.risks.T).mean(axis=1)
-        optimism, drawn, note = self._label_half(problem, by_rows, n_draws)
+        optimism, n_fits, note = self._label_half(problem, by_rows, n_draws)
         out_sample = (by_rows + problem.in_sample + optimism.mean(axis=0)) / 2
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; the mean of cross-validation and of drawn labels",
-            n_fits=found.n_fits + drawn * problem.design.fits_per_draw,
+            n_fits=found.n_fits + n_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=error_of_mean(optimism, exhaustive=drawn == 0) / 2,
-            draws=optimism if drawn else None,
+            monte_carlo_error=error_of_mean(optimism, exhaustive=len(optimism) == 1) / 2,
+            draws=optimism if len(optimism) > 1 else None,
             notes=(note,),
         )
 
     def _label_half(self, problem: Problem, risk: Floats, n_draws: int) -> tuple[Floats, int, str]:
-        """(optimism of each draw, number of draws, a sentence about them)."""
-        chosen = least(risk)
+        """(optimism of each draw, learning episodes, a sentence about them)."""
+        chosen, cost = least(risk), problem.design.fits_per_draw
         reference = calibrated_reference(problem, chosen, float(risk[chosen]))
         if reference is None:
             draws = LabelDraws(FreePermutation(), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
-            return measured_draws(problem, draws, 0, len(draws))[0], len(draws), f"{NOTHING_FOUND}: they were permuted."
+            permuted = measured_draws(problem, draws, 0, len(draws))[0]
+            return permuted, len(draws) * cost, f"{NOTHING_FOUND}: they were permuted."
         optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)
-        return optimism, drawn, described(problem, chosen, float(risk[chosen]), "cross-validation")
+        return (
+            optimism,
+            drawn * cost + reference.n_fits,
+            described(problem, chosen, float(risk[chosen]), "cross-validation"),
+        )

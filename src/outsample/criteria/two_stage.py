@@ -42,7 +42,8 @@ class TwoStagePermutation(Criterion):
 
     Parameters
     ----------
-    n_draws : label vectors drawn and refitted in all stages together, at least 2.
+    n_draws : label vectors drawn and refitted in both stages together, at least 2. Beside them the real labels are
+        fitted, and the chosen model of a classifier once more for its class frequencies.
     """
 
     n_draws: int = 10
@@ -89,7 +90,7 @@ class TwoStagePermutation(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; its optimism is measured on labels around a first choice",
-            n_fits=(first + drawn + 1) * problem.design.fits_per_draw,
+            n_fits=(first + drawn + 1) * problem.design.fits_per_draw + reference.n_fits,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error_of_mean(optimism, exhaustive=drawn == 0),
             draws=optimism if drawn else None,

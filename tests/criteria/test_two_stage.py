@@ -1,0 +1,235 @@
+"""The two-stage estimate, rows and labels, and the choice that `auto` makes."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import outsample
+from outsample.closed_forms import new_row_optimism
+from outsample.criteria import Auto, CovariancePenalty, Permutation, RowsAndLabels, TwoStagePermutation
+from outsample.criteria.calibrated_reference import calibrated_reference
+from outsample.problem import pose
+from outsample.references import ClassReference, ValueReference
+
+NEW = (TwoStagePermutation(), RowsAndLabels())
+
+
+def noisy_halves(rng, n=150, noise=0.1):
+    """Two classes divided by a line, each label wrong with a known chance."""
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, ((X[:, 0] > 0) ^ (rng.random(n) < noise)).astype(int)
+
+
+def posed(estimator, X, y, parameter=None, values=None, **settings):
+    return pose(estimator, X, y, parameter=parameter, values=values, random_state=0, **settings)
+
+
+def trees(X, y, **settings):
+    learner = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    return posed(learner, X, y, "max_leaf_nodes", range(2, 12), **settings)
+
+
+def test_a_constant_reference_is_the_permutation_estimate_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), (rng.random(80) < 0.15).astype(int)
+    problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", range(30, 60))
+    found, expected = TwoStagePermutation(7).curve(problem), Permutation(7).curve(problem)
+    assert "permutation estimate" in found.notes[-1]
+    assert np.array_equal(found.out_sample, expected.out_sample)
+    assert np.array_equal(found.draws, expected.draws)
+    assert np.array_equal(found.monte_carlo_error, expected.monte_carlo_error)
+    assert found.n_fits == expected.n_fits == 8
+
+
+def test_constant_closed_form_is_the_permutation_estimate():
+    rng = np.random.default_rng(1)
+    problem = posed(Ridge(), rng.normal(size=(50, 5)), rng.normal(size=50), "alpha", [1e8, 1e9])
+    found, expected = TwoStagePermutation().curve(problem), Permutation().curve(problem)
+    assert np.array_equal(found.out_sample, expected.out_sample)
+
+
+@pytest.mark.parametrize("n_draws", [1, 0, 2.5, "auto", True])
+def test_too_few_draws_are_refused(n_draws):
+    with pytest.raises(ValueError, match="n_draws must be"):
+        TwoStagePermutation(n_draws)
+
+
+@pytest.mark.parametrize("episodes", [3, "ten", 4.5, True])
+def test_too_few_episodes_are_refused(episodes):
+    with pytest.raises(ValueError, match="episodes must be"):
+        RowsAndLabels(episodes)
+
+
+@pytest.mark.parametrize("criterion", NEW)
+def test_groups_and_several_outputs_are_refused(criterion):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
+    with pytest.raises(ValueError, match="one column"):
+        criterion.curve(posed(LinearRegression(), X, Y))
+    with pytest.raises(ValueError, match="groups"):
+        criterion.curve(posed(LinearRegression(), X, Y[:, 0], groups=np.arange(30) // 3))
+
+
+def test_reference_has_the_risk_it_was_given_for_classes():
+    X, y = noisy_halves(np.random.default_rng(2))
+    problem = trees(X, y)
+    reference = calibrated_reference(problem, 3, 0.2)
+    assert isinstance(reference, ClassReference)
+    predicted = reference.probabilities[np.arange(len(y)), problem.fitted[3]]
+    assert 1 - predicted.mean() == pytest.approx(0.2)
+    assert reference.probabilities.sum(axis=1) == pytest.approx(np.ones(len(y)))
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_reference_has_the_risk_it_was_given_for_values(loss):
+    X, y = load_diabetes(return_X_y=True)
+    problem = posed(DecisionTreeRegressor(random_state=0), X, y, "max_leaf_nodes", range(2, 6), loss=loss)
+    risk = 1.1 * problem.in_sample[2]
+    reference = calibrated_reference(problem, 2, risk)
+    assert isinstance(reference, ValueReference)
+    noisy = reference.mean + reference.residuals
+    assert problem.loss.risk(noisy, reference.mean) == pytest.approx(risk)
+
+
+def test_no_better_than_guessing_is_a_constant():
+    X, y = noisy_halves(np.random.default_rng(3))
+    problem = trees(X, y)
+    assert calibrated_reference(problem, 3, 0.6) is None
+    values = posed(LinearRegression(), X, X[:, 0], loss="squared")
+    assert calibrated_reference(values, 0, 2 * np.var(X[:, 0])) is None
+
+
+def test_optimism_of_new_rows_against_known_random_design():
+    """Least squares on normal X: the fit at a new row has variance σ²(1/n + (1 + 1/n) p/(n − p − 2)) on average."""
+    rng, n, p, sigma = np.random.default_rng(0), 40, 8, 1.5
+    found = []
+    for _ in range(60):
+        problem = posed(LinearRegression(), rng.normal(size=(n, p)), rng.normal(size=n))
+        found.append(new_row_optimism(problem.design.smoother, sigma**2)[0])
+    variance_at_new_rows = 1 / n + (1 + 1 / n) * p / (n - p - 2)
+    exact = sigma**2 * ((p + 1) / n + variance_at_new_rows)
+    fixed = 2 * sigma**2 * (p + 1) / n
+    assert np.mean(found) == pytest.approx(exact, rel=0.02)
+    assert exact > 1.1 * fixed
+
+
+def test_optimism_of_new_rows_against_left_out_variance():
+    """σ² Σ_j≠i (S_ij/(1 − S_ii))² from the smoother matrix itself, for ridge."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 6))
+    problem = posed(Ridge(), X, rng.normal(size=25), "alpha", [0.1, 10.0])
+    design = problem.design
+    S = design.fitted(np.eye(25)).transpose(1, 2, 0)
+    h = np.diagonal(S, axis1=1, axis2=2)
+    norms = (S**2).sum(axis=2)
+    expected = 2 * h.mean(axis=1) + ((norms - h**2) / (1 - h) ** 2 - norms).mean(axis=1)
+    assert new_row_optimism(design.smoother, 1.0) == pytest.approx(expected)
+
+
+def test_interpolated_rows_make_the_optimism_infinite():
+    X = np.zeros((6, 1))
+    X[0] = 1.0
+    problem = posed(LinearRegression(), X, np.arange(6.0))
+    assert np.isinf(new_row_optimism(problem.design.smoother, 1.0)).all()
+
+
+@pytest.mark.parametrize(("criterion", "tolerance"), [(TwoStagePermutation(20), 0.12), (RowsAndLabels(20), 0.035)])
+def test_one_neighbour_is_priced_at_the_noise_that_is_left(criterion, tolerance):
+    """1-NN errs on 2·(1/10)·(9/10) of new labels; permutation says one half, and stage one keeps some of that."""
+    values = [1, 9, 25]
+    found, permuted = [], []
+    for seed in range(8):
+        X, y = noisy_halves(np.random.default_rng(seed), 200)
+        problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", values)
+        found.append(criterion.curve(problem).out_sample[-1])
+        permuted.append(Permutation(20).curve(problem).out_sample[-1])
+    truth = 2 * 0.1 * 0.9
+    assert np.mean(permuted) == pytest.approx(0.5, abs=0.01)
+    assert np.mean(found) == pytest.approx(truth, abs=tolerance)
+
+
+@pytest.mark.parametrize("criterion", NEW)
+@pytest.mark.parametrize("loss", [None, "log", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]])
+def test_several_classes_and_losses(criterion, loss):
+    X, y = load_wine(return_X_y=True)
+    matrix = loss if loss is None or isinstance(loss, str) else np.array(loss, dtype=float)
+    curve = criterion.curve(posed(KNeighborsClassifier(), X, y, "n_neighbors", [3, 9, 27], loss=matrix))
+    assert np.isfinite(curve.out_sample).all()
+    assert np.allclose(curve.in_sample + curve.optimism, curve.out_sample)
+    assert (curve.out_sample > curve.in_sample - 0.05).all()
+
+
+@pytest.mark.parametrize("criterion", NEW)
+def test_regression_trees_of_any_loss(criterion):
+    X, y = load_diabetes(return_X_y=True)
+    for loss in ("squared", "absolute"):
+        problem = posed(DecisionTreeRegressor(random_state=0), X, y, "max_leaf_nodes", [2, 5, 20], loss=loss)
+        curve = criterion.curve(problem)
+        assert (curve.optimism > 0).all()
+        assert np.argmin(curve.out_sample) < 2
+
+
+@pytest.mark.parametrize("criterion", NEW)
+def test_linear_smoothers_take_no_draws(criterion):
+    X, y = load_diabetes(return_X_y=True)
+    curve = criterion.curve(posed(Ridge(), X, y, "alpha", [0.01, 0.1, 1.0]))
+    assert curve.n_fits == 1
+    assert curve.draws is None
+    assert (curve.monte_carlo_error == 0).all()
+
+
+def test_learners_without_frequencies_are_served():
+    X, y = noisy_halves(np.random.default_rng(0))
+    from sklearn.svm import LinearSVC
+
+    found = outsample.estimate(LinearSVC(random_state=0), X, y, criterion=TwoStagePermutation(4), random_state=0)
+    assert 0.05 < found.out_sample < 0.2
+    assert found.n_fits == 5
+
+
+@pytest.mark.parametrize("criterion", [TwoStagePermutation(4), RowsAndLabels(4), CovariancePenalty(n_draws=3)])
+def test_jobs_and_stores_do_not_change_the_numbers(criterion, tmp_path):
+    X, y = noisy_halves(np.random.default_rng(0), 80)
+    settings = {"criterion": criterion, "random_state": 0, "refit": False}
+    grid = {"C": [0.01, 1.0]}
+    learner = LogisticRegression(solver="newton-cg")
+    alone = outsample.GridSearch(learner, grid, fast=False, **settings).fit(X, y).curve_
+    both = outsample.GridSearch(learner, grid, fast=False, n_jobs=2, **settings).fit(X, y).curve_
+    assert np.array_equal(alone.out_sample, both.out_sample)
+    for _ in range(2):
+        store = tmp_path / "store.db"
+        kept = outsample.GridSearch(learner, grid, fast=False, store=store, **settings).fit(X, y).curve_
+        assert np.array_equal(alone.out_sample, kept.out_sample)
+
+
+def test_strings_name_the_criteria():
+    X, y = noisy_halves(np.random.default_rng(0), 60)
+    for name in ("two-stage", "rows-and-labels", "auto"):
+        grid = {"max_leaf_nodes": range(2, 6)}
+        search = outsample.GridSearch(DecisionTreeClassifier(), grid, criterion=name, random_state=0).fit(X, y)
+        assert search.curve_.out_sample.shape == (4,)
+
+
+def test_auto_says_what_it_took_and_why():
+    X, y = noisy_halves(np.random.default_rng(0), 60)
+    cases = [
+        (trees(X, y), "rows-and-labels", "nothing is free"),
+        (posed(KNeighborsClassifier(), X, y, "n_neighbors", [1, 5]), "loo", "left-out rows"),
+        (posed(Ridge(), X, X[:, 0] + y, "alpha", [0.1, 1.0]), "two-stage", "linear in y"),
+        (trees(X, y, groups=np.arange(60)), "permutation", "groups"),
+        (posed(Ridge(), X, np.stack([y, 1.0 - y], axis=1)), "permutation", "several columns"),
+    ]
+    for problem, taken, reason in cases:
+        curve = Auto(6).curve(problem)
+        assert curve.criterion == taken
+        assert f'took "{taken}" because' in curve.notes[0]
+        assert reason in curve.notes[0]
+
+
+def test_auto_keeps_to_the_episodes():
+    X, y = noisy_halves(np.random.default_rng(0), 60)
+    curve = Auto(6).curve(trees(X, y))
+    assert curve.n_fits <= 6 + 2
