@@ -19,7 +19,7 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 FIRST_WIDTH = 4
-WIDTH_PER_ROOT = 0.7
+WIDTH_PER_ROOT = 0.6
 
 
 class Presorted(NamedTuple):
