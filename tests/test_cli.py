@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import resource
@@ -197,15 +198,14 @@ def test_every_format_gives_the_same_answer(command, tables, name):
     assert other | {"seconds": 0} == plain | {"seconds": 0}
 
 
-def test_standard_input_gzipped_or_not(tables):
+def test_standard_input_gzipped_or_not(command, tables, monkeypatch):
     text = (tables / "iris.csv").read_bytes()
-    answers = [
-        installed("estimate", "-", "--target", "species", "--json", given=given)
-        for given in (text, gzip.compress(text))
-    ]
-    assert [code for code, _, _ in answers] == [0, 0]
-    values = [json.loads(out)["estimate"]["out_sample"] for _, out, _ in answers]
-    assert values[0] == values[1] == outsample.estimate(DecisionTreeClassifier(), *IRIS, random_state=0).out_sample
+    arguments = ("estimate", "-", "--target", "species", "--json")
+    code, piped, _ = installed(*arguments, given=text)
+    assert code == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(text))))
+    values = [json.loads(out)["estimate"]["out_sample"] for out in (piped, command(*arguments)[1])]
+    assert values == 2 * [outsample.estimate(DecisionTreeClassifier(), *IRIS, random_state=0).out_sample]
 
 
 def test_groups_weights_drop_and_positive(command, tmp_path):
@@ -258,14 +258,11 @@ def test_a_reader_that_goes_away(tables):
 
 
 def test_a_pipe_that_is_closed_at_once():
-    code, out, _ = installed("datasets")
-    assert code == 0
     process = subprocess.Popen([COMMAND, "datasets", "digits"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process.stderr:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.wait(60) == 141
-    assert "iris" in out
 
 
 BAD_FILES = {
@@ -416,6 +413,7 @@ def test_many_rows_in_bounded_memory(tmp_path):
 
 
 def test_datasets_feed_the_other_commands(command):
+    assert "iris" in command("datasets")[1]
     code, out, _ = command("datasets", "breast-cancer")
     assert code == 0
     assert len(out.splitlines()) == 570

@@ -26,7 +26,8 @@ from outsample.significance_record import PermutationTest
 
 def content_of(result: Any, asked: Mapping[str, Any], rename: Rename, call: str) -> Content:
     """What there is to say about a result."""
-    facts = [(name, str(value)) for name, value in asked.items() if name != "rows"]
+    measured = not isinstance(result, PermutationTest | Audit)  # results that know their number of rows
+    facts = [(name, str(value)) for name, value in asked.items() if not (measured and name == "rows")]
     if isinstance(result, Comparison):
         return _comparison(result, facts, rename, call or result.call)
     if isinstance(result, ErrorEstimate):
@@ -103,7 +104,8 @@ def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename,
 
 
 def _agreement(found: Comparison, rename: Rename) -> str:
-    errors = [estimate.out_sample for estimate in found.estimates.values()]
+    about_new_data = {name: e for name, e in found.estimates.items() if name != "resubstitution"} or found.estimates
+    errors = [estimate.out_sample for estimate in about_new_data.values()]
     spread = f"stimates of its error on new data run from {min(errors):.3g} to {max(errors):.3g}."
     settings = {name: rename(setting) for name, setting in found.params.items()}
     if len(next(iter(found.curves.values()))) == 1:
