@@ -25,6 +25,13 @@ X = RNG.normal(size=(12, 2))
 BINARY = np.tile([0, 1], 6)
 THREE = np.tile([0, 1, 2], 4)
 REAL = RNG.normal(size=12)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _the_same_data_in_any_order():
+    """Tests draw from one generator; each starts where the module left it."""
+    RNG.bit_generator.state = START
 
 
 class NeverFitted(ClassifierMixin, BaseEstimator):

@@ -47,6 +47,15 @@ def name_of(case) -> str:
     return getattr(case, "__name__", None) or str(case)
 
 
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _the_same_data_in_any_order():
+    """Tests draw from one generator; each starts where the module left it."""
+    RNG.bit_generator.state = START
+
+
 @pytest.fixture(autouse=True)
 def _count_from_zero():
     COUNTER.fits.clear()
