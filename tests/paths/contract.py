@@ -50,9 +50,7 @@ def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None
             assert_equal_predictions(ours[d], theirs, f"{path.name} {response} in-sample, draw {d}")
         if X_new is not None:
             theirs = reference_predictions(path, X, y, X_new, response, classes, weight)
-            assert_equal_predictions(
-                design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X"
-            )
+            assert_equal_predictions(design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X")
 
 
 def setting_id(setting) -> str:
