@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
-from outsample._kernels.tree_routes import wrong_answers
 from outsample.paths.neighbors import NeighborsPath
 from outsample.paths.tree_growth import Grower, Growth, Stopping
 
@@ -101,6 +100,8 @@ class BoundTrees:
         return Grower(X, "entropy", stopping, 2, None, self._family.per_node)
 
     def _wrong(self, X: Array, growth: Growth, X_new: Array, y_new: Array) -> NDArray[np.int64]:
+        from outsample._kernels.tree_routes import wrong_answers
+
         wrong = np.zeros(self._family.max_leaves, np.int64)
         answers = np.argmax(growth.sums, axis=1)
         new_labels = np.ascontiguousarray(y_new, np.int64)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from outsample.studies.printing import text_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Draw = Callable[[Any], None]
 
@@ -67,6 +68,8 @@ class StudyResult:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""
+        import pandas as pd
+
         columns = ("quantity", "case", "method", "ours", "standard_error", "paper", "band", "agrees")
         rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
         return pd.DataFrame(rows, columns=list(columns))
