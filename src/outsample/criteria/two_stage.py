@@ -110,7 +110,7 @@ def described(problem: Problem, chosen: int, risk: float, by: str) -> str:
     """A sentence about the reference."""
     setting = ", ".join(f"{name}={value}" for name, value in problem.path.params[chosen].items())
     whom = f"the model with {setting}" if setting else "the model"
-    return f"Labels were drawn around {whom}, with noise for the risk of {risk:.3g} that {by} estimates for it."
+    return f"The reference is {whom}, with noise for the risk of {risk:.3g} that {by} estimates for it."
 
 
 def refuse_groups_and_outputs(name: str, problem: Problem) -> None:
