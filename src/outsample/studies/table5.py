@@ -65,7 +65,7 @@ def run(
     found = regrets([work for _, work in works], n, seed, store=store, n_jobs=n_jobs, progress=progress)
     results = {(title, work.family): part for (title, work), part in zip(works, found, strict=True)}
     rows = [
-        regret_findings(results[case, family], family, case, PAPER[case][family == "k-NN"], BAND)
+        regret_findings(results[case, family], family, case, PAPER[case][family == "k-NN"], _band(case))
         for family in EPISODES
         for case, of in results
         if of == family
@@ -73,6 +73,11 @@ def run(
     title = f"Table 5: regret with plenty of fits over {n} splits [paper]"
     notes = (agreement_note(), *claim_lines(CLAIMS, results))
     return written(StudyResult("table5", title, findings_of(rows), notes, draw_regrets(results)), out)
+
+
+def _band(case: str) -> float:
+    """Agreement is not judged on the simulated problem: the paper's region is another."""
+    return float("nan") if case == "Simulated" else BAND
 
 
 def _works(names: Sequence[str] | None, data_home: Any) -> list[tuple[str, Work]]:
