@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,7 +43,8 @@ class Work:
     def unit(self) -> str:
         """Its name in a store."""
         spent = self.episodes
-        return f"{self.name}/{self.family}/{spent.labels}-{spent.left_out}-{int(spent.folds)}"
+        own = joblib.hash((self.problem.X, self.problem.y))[:12] if isinstance(self.problem, Dataset) else "simulated"
+        return f"{self.name}/{own}/{self.family}/{spent.labels}-{spent.left_out}-{int(spent.folds)}"
 
 
 def real_sets(names: Sequence[str] | None, data_home: Any) -> Iterator[tuple[str, Dataset]]:
@@ -71,7 +73,7 @@ def regrets(
     units = finished_units(
         _one,
         [(work, seed, s) for work in works for s in range(n)],
-        [f"{work.unit}/{s}" for work in works for s in range(n)],
+        [f"{unit}/{s}" for unit in [work.unit for work in works] for s in range(n)],
         facts=common_facts(seed, study="splits", simulated=N_SIMULATED, grid=GRID_SIDE),
         store=store,
         n_jobs=n_jobs,
