@@ -257,3 +257,15 @@ def test_bad_input():
         permutation_test(LogisticRegression(), X, y, scheme="circular", block_size=3)
     with pytest.raises(ValueError, match="one entry per row"):
         permutation_test(None, X, y, statistic=difference_of_means, groups=[1, 2])
+
+
+def test_a_learner_that_fits_any_labels_is_told_to_be_judged_on_left_out_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.tile([0, 1], 15)
+    blind = permutation_test(DecisionTreeClassifier(random_state=0), X, y, n_draws=19, random_state=0)
+    assert blind.pvalue == 1
+    assert "cannot tell anything" in str(blind)
+    seeing = permutation_test(
+        DecisionTreeClassifier(max_leaf_nodes=3, random_state=0), X, y, n_draws=19, random_state=0
+    )
+    assert seeing.notes == ()

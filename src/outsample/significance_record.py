@@ -84,14 +84,26 @@ class PermutationTest:
         )
         return {name: getattr(self, name) for name in plain} | {"n_draws": len(self.null)}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences a reader of the p-value should know."""
+        tied = at_least(self.null, self.statistic) & at_least(-self.null, -self.statistic)
+        if not (len(tied) > 1 and tied.all()):
+            return ()
+        return (
+            "Every permutation gives the same statistic, so this test cannot tell anything: the learner fits all "
+            "labels equally well. Judge it on rows left out, with cv=5, or take a simpler learner.",
+        )
+
     def __str__(self) -> str:
         how = "all" if self.exact else "random"
         early = ", stopped early: the decision is clear" if self.stopped else ""
-        return (
+        lines = (
             f"{self.name}: {self.statistic:.4g}, p = {self.pvalue:.4g} ({self.alternative})\n"
             f"{len(self.null)} {how} permutations{early}; under them {np.nanmean(self.null):.4g} on average, "
             f"{self.n_fits} fits, {self.seconds:.2g} s"
         )
+        return "\n".join([lines, *self.notes])
 
     def _repr_html_(self) -> str:
         first, *rest = (html.escape(line) for line in str(self).splitlines())
