@@ -77,7 +77,8 @@ def test_groups_and_several_outputs_are_refused(criterion):
 def test_reference_has_the_risk_it_was_given_for_classes():
     X, y = noisy_halves(np.random.default_rng(2))
     problem = trees(X, y)
-    reference = calibrated_reference(problem, 3, 0.2)
+    frequencies = problem.design.fitted(y[None], "predict_proba")[0, 3]
+    reference = calibrated_reference(problem, problem.fitted[3], 0.2, frequencies)
     assert isinstance(reference, ClassReference)
     predicted = reference.probabilities[np.arange(len(y)), problem.fitted[3]]
     assert 1 - predicted.mean() == pytest.approx(0.2)
@@ -89,7 +90,7 @@ def test_reference_has_the_risk_it_was_given_for_values(loss):
     X, y = load_diabetes(return_X_y=True)
     problem = posed(DecisionTreeRegressor(random_state=0), X, y, "max_leaf_nodes", range(2, 6), loss=loss)
     risk = 1.1 * problem.in_sample[2]
-    reference = calibrated_reference(problem, 2, risk)
+    reference = calibrated_reference(problem, problem.fitted[2], risk)
     assert isinstance(reference, ValueReference)
     noisy = reference.mean + reference.residuals
     assert problem.loss.risk(noisy, reference.mean) == pytest.approx(risk)
@@ -98,9 +99,9 @@ def test_reference_has_the_risk_it_was_given_for_values(loss):
 def test_no_better_than_guessing_is_a_constant():
     X, y = noisy_halves(np.random.default_rng(3))
     problem = trees(X, y)
-    assert calibrated_reference(problem, 3, 0.6) is None
+    assert calibrated_reference(problem, problem.fitted[3], 0.6) is None
     values = posed(LinearRegression(), X, X[:, 0], loss="squared")
-    assert calibrated_reference(values, 0, 2 * np.var(X[:, 0])) is None
+    assert calibrated_reference(values, values.fitted[0], 2 * np.var(X[:, 0])) is None
 
 
 def test_optimism_of_new_rows_against_known_random_design():
@@ -234,3 +235,18 @@ def test_auto_keeps_to_the_episodes():
     X, y = noisy_halves(np.random.default_rng(0), 60)
     curve = Auto(6).curve(trees(X, y))
     assert curve.n_fits <= 6 + 2
+
+
+@pytest.mark.parametrize("criterion", [TwoStagePermutation(4), RowsAndLabels(4)])
+@pytest.mark.parametrize(
+    ("learner", "grid"),
+    [
+        (KNeighborsClassifier(), {"n_neighbors": [1, 4, 9]}),
+        (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 9]}),
+    ],
+)
+def test_fast_paths_and_refits_agree(criterion, learner, grid):
+    X, y = noisy_halves(np.random.default_rng(0), 90)
+    settings = {"criterion": criterion, "random_state": 0, "refit": False}
+    curves = [outsample.GridSearch(learner, grid, fast=fast, **settings).fit(X, y).curve_ for fast in (True, False)]
+    assert curves[0].out_sample == pytest.approx(curves[1].out_sample)

@@ -1,4 +1,4 @@
-"""A model of the path as a reference, with as much noise as its estimated out-sample risk says there is.
+"""The predictions of a model as a reference, with as much noise as its estimated out-sample risk says there is.
 
 The noise of a reference decides what overfitting is priced at. Residuals of the model itself understate it, by the
 model's own optimism; the total variance of y overstates it. Here it is set so that the model's predictions, judged on
@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from outsample.criteria.reference_choice import predicted_codes
-from outsample.learners import fit, respond, seeded
 from outsample.losses import Floats, weighted_mean
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference
@@ -24,46 +26,45 @@ Array = NDArray[Any]
 
 HALVINGS = 50
 
+# Learners that predict the first class of greatest frequency, to the letter.
+VOTERS = frozenset({DecisionTreeClassifier, ExtraTreeClassifier, KNeighborsClassifier, RandomForestClassifier})
 
-def calibrated_reference(problem: Problem, model: int, risk: float) -> Reference | None:
-    """The reference of a model of the path whose out-sample risk was estimated; None where it is a constant.
 
-    Class labels follow the model's class frequencies (its predictions, where it has none), moved toward the shares of
-    the classes; real labels are the fitted values plus the model's residuals, enlarged. How far, `risk` decides. None
-    means that X says nothing: the model predicts the same of every row, or is expected to be no better than that.
+def calibrated_reference(
+    problem: Problem, predicted: Array, risk: float, frequencies: Floats | None = None
+) -> Reference | None:
+    """The reference around the predictions of a model whose out-sample risk was estimated; None if it is constant.
+
+    Class labels follow the frequencies, moved toward the shares of the classes; real labels are the predictions plus
+    their residuals, made larger or smaller. How far, `risk` decides. None means that X says nothing: the predictions
+    are the same for every row, or are expected to be no better than that.
+
+    Parameters
+    ----------
+    predicted : (n[, classes]) as the problem's loss reads them, by the model fitted to all rows or to other rows.
+    frequencies : (n, classes) class frequencies behind them; None for predictions that are believed as they are.
     """
-    fitted = problem.fitted[model]
     if problem.target.n_classes is None:
-        return _values(problem, fitted, risk)
-    return _classes(problem, model, fitted, risk)
-
-
-def _classes(problem: Problem, model: int, fitted: Array, risk: float) -> Reference | None:
-    codes = predicted_codes(fitted, problem.response)
-    if (codes == codes[0]).all():
+        return _values(problem, predicted, risk)
+    codes = predicted_codes(predicted, problem.response)
+    ignored = float(problem.loss.crossed_mean(problem.y, predicted, problem.weight))
+    if (codes == codes[0]).all() or risk >= ignored:
         return None
-    ignored = float(problem.loss.crossed_mean(problem.y, fitted, problem.weight))
-    if risk >= ignored:
-        return None
-    frequencies, n_fits = _frequencies(problem, model, fitted, codes)
-    believed = _expected_risk(problem, frequencies, fitted)
+    if frequencies is None:
+        frequencies = np.eye(problem.target.n_classes)[codes]
+    believed = _expected_risk(problem, frequencies, predicted)
     # All three risks are those of the same predictions, and the risk is linear in the share that labels are mixed.
     shrink = (risk - believed) / (ignored - believed) if believed < risk else 0.0
-    return class_reference(problem.y, frequencies, shrink=shrink, n_fits=n_fits)
+    return class_reference(problem.y, frequencies, shrink=shrink)
 
 
-def _frequencies(problem: Problem, model: int, fitted: Array, codes: Array) -> tuple[Floats, int]:
-    """(class frequencies of the model at every row, (n, classes); fits that took)."""
-    classes = problem.target.classes
-    assert classes is not None
-    if problem.response == "predict_proba":
-        return fitted, 0
-    estimator = clone(problem.path.estimator).set_params(**problem.path.params[model])
-    if isinstance(problem.loss, SetLoss) or not hasattr(estimator, "predict_proba"):
-        return np.eye(len(classes))[codes], 0
-    estimator = seeded(estimator, problem.real_seed)
-    fit(estimator, problem.X, classes[problem.y], problem.weight)
-    return respond(estimator, problem.X, "predict_proba", classes), 1
+def has_frequencies(problem: Problem) -> bool:
+    """Whether the learner predicts the class of which it gives the greatest frequency, so that either tells both."""
+    if problem.target.classes is None or isinstance(problem.loss, SetLoss):
+        return False
+    learner = problem.path.estimator
+    last = learner.steps[-1][1] if isinstance(learner, Pipeline) else learner
+    return problem.response == "predict_proba" or (problem.response == "predict" and type(last) in VOTERS)
 
 
 def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> float:

@@ -1,4 +1,4 @@
-"""Rows and labels together: half of the episodes are folds of rows, half are labels drawn around what the folds choose.
+"""Rows and labels together: half of the episodes are folds of rows, half are labels drawn around what the folds say.
 
 Folds are nearly unbiased but unstable: which rows fall together decides. Drawn labels are stable, but know of the real
 labels only what the reference tells them. The errors of the two have little in common, so their mean beats both.
@@ -6,13 +6,14 @@ labels only what the reference tells them. The errors of the two have little in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outsample.criteria.base import Criterion
-from outsample.criteria.calibrated_reference import calibrated_reference
+from outsample.criteria.calibrated_reference import calibrated_reference, has_frequencies
 from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.label_engine import measured_draws
 from outsample.criteria.reference_choice import shuffled_folds
@@ -24,16 +25,19 @@ from outsample.draws import FreePermutation, LabelDraws
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, Problem
 from outsample.running import child_seed
+from outsample.splits import Rows
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class RowsAndLabels(Criterion):
     """The mean of cross-validation and of the optimism on labels drawn around the model it chooses.
 
-    With `episodes` = 10: five random folds give a first curve and choose a model. Five label vectors are drawn around
-    that model, with as much noise as its cross-validated risk says; all models are refitted to them, and their mean
-    optimism plus the real in-sample risk is a second curve. The estimate is the mean of the two. Where the folds find
-    nothing in X, the labels are permuted.
+    With `episodes` = 10: five random folds give a first curve and choose a model. What that model says of the rows it
+    never saw is the reference, with as much noise as its cross-validated risk says. Five label vectors are drawn around
+    it, all models are refitted to them, and their mean optimism plus the real in-sample risk is a second curve. The
+    estimate is the mean of the two. Where the folds find nothing in X, the labels are permuted.
 
     Estimates the expected loss on a new sample. Linear smoothers with squared loss take no draws, paths that know
     left-out predictions take no folds: those halves are exact and free.
@@ -56,34 +60,59 @@ class RowsAndLabels(Criterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         n_draws = self.episodes // 2
-        splits = shuffled_folds(problem, self.episodes - n_draws)
-        found = judged_on_folds(problem, splits, partition=splits.partition(problem.n_samples))
-        assert found.risks is not None
-        by_rows = np.ascontiguousarray(found.risks.T).mean(axis=1)
-        optimism, n_fits, note = self._label_half(problem, by_rows, n_draws)
-        out_sample = (by_rows + problem.in_sample + optimism.mean(axis=0)) / 2
+        left_out = _left_out(problem, self.episodes - n_draws)
+        optimism, label_fits, note = _label_half(problem, left_out, n_draws)
+        exact = len(optimism) == 1
+        out_sample = (left_out.risk + problem.in_sample + optimism.mean(axis=0)) / 2
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; the mean of cross-validation and of drawn labels",
-            n_fits=found.n_fits + n_fits,
+            n_fits=left_out.n_fits + label_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=error_of_mean(optimism, exhaustive=len(optimism) == 1) / 2,
-            draws=optimism if len(optimism) > 1 else None,
+            monte_carlo_error=error_of_mean(optimism, exact) / 2,
+            draws=None if exact else optimism,
             notes=(note,),
         )
 
-    def _label_half(self, problem: Problem, risk: Floats, n_draws: int) -> tuple[Floats, int, str]:
-        """(optimism of each draw, learning episodes, a sentence about them)."""
-        chosen, cost = least(risk), problem.design.fits_per_draw
-        reference = calibrated_reference(problem, chosen, float(risk[chosen]))
-        if reference is None:
-            draws = LabelDraws(FreePermutation(), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
-            permuted = measured_draws(problem, draws, 0, len(draws))[0]
-            return permuted, len(draws) * cost, f"{NOTHING_FOUND}: they were permuted."
-        optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)
-        return (
-            optimism,
-            drawn * cost + reference.n_fits,
-            described(problem, chosen, float(risk[chosen]), "cross-validation"),
-        )
+
+@dataclass(frozen=True, eq=False)
+class _LeftOut:
+    """What folds say: risk (models,), predictions (models, n[, classes]), the frequencies behind them, the cost."""
+
+    risk: Floats
+    predicted: Array
+    frequencies: Floats | None
+    n_fits: int
+
+
+def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
+    splits = shuffled_folds(problem, n_folds)
+    # Frequencies hold the predictions of a learner that votes, so that one fit per fold gives both.
+    voting = has_frequencies(problem)
+    asked = replace(problem, response="predict_proba") if voting else problem
+    found = judged_on_folds(asked, splits, partition=splits.partition(problem.n_samples), pooled=True)
+    assert found.out_of_fold is not None
+    out = found.out_of_fold
+    predicted = out.argmax(axis=-1) if asked.response != problem.response else out
+    risks = [_fold_risk(problem, predicted, fold.test) for fold in splits.folds]
+    return _LeftOut(np.mean(risks, axis=0), predicted, out if voting else None, found.n_fits)
+
+
+def _fold_risk(problem: Problem, predicted: Array, test: Rows) -> Floats:
+    weight = None if problem.weight is None else problem.weight[test]
+    return np.asarray(problem.loss.risk(problem.y[test], predicted[:, test], weight))
+
+
+def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> tuple[Floats, int, str]:
+    """(optimism of each draw, learning episodes, a sentence about them)."""
+    chosen, cost = least(left_out.risk), problem.design.fits_per_draw
+    risk = float(left_out.risk[chosen])
+    frequencies = None if left_out.frequencies is None else left_out.frequencies[chosen]
+    reference = calibrated_reference(problem, left_out.predicted[chosen], risk, frequencies)
+    if reference is None:
+        draws = LabelDraws(FreePermutation(), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
+        permuted = measured_draws(problem, draws, 0, len(draws))[0]
+        return permuted, len(draws) * cost, f"{NOTHING_FOUND}: they were permuted."
+    optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)
+    return optimism, drawn * cost, described(problem, chosen, risk, "cross-validation")

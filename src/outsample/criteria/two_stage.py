@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference
@@ -19,9 +20,11 @@ from outsample.criteria.labels import Permutation
 from outsample.criteria.reference_engine import optimism_around
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, LabelDraws
+from outsample.learners import fit, respond, seeded
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, Problem
 from outsample.running import child_seed
+from outsample.scorers import SetLoss
 
 NOTHING_FOUND = "The first stage found nothing in X to draw labels around"
 FEW_ROWS = "All arrangements of so few labels were fitted"
@@ -81,7 +84,8 @@ class TwoStagePermutation(Criterion):
     def _second_stage(self, problem: Problem, risk: Floats, first: int) -> RiskCurve | None:
         """The curve measured around the best model of stage one; None where that is a constant."""
         chosen = least(risk)
-        reference = calibrated_reference(problem, chosen, float(risk[chosen]))
+        frequencies, n_fits = _frequencies(problem, chosen)
+        reference = calibrated_reference(problem, problem.fitted[chosen], float(risk[chosen]), frequencies)
         if reference is None:
             return None
         optimism, drawn = optimism_around(problem, reference, range(first, self.n_draws), self.n_draws)
@@ -90,7 +94,7 @@ class TwoStagePermutation(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; its optimism is measured on labels around a first choice",
-            n_fits=(first + drawn + 1) * problem.design.fits_per_draw + reference.n_fits,
+            n_fits=(first + drawn + 1) * problem.design.fits_per_draw + n_fits,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error_of_mean(optimism, exhaustive=drawn == 0),
             draws=optimism if drawn else None,
@@ -99,6 +103,20 @@ class TwoStagePermutation(Criterion):
 
     def _permutation(self, curve: RiskCurve, why: str) -> RiskCurve:
         return replace(curve, criterion=self.name, notes=(*curve.notes, f"{why}: this is the permutation estimate."))
+
+
+def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
+    """(class frequencies of a model at every row, (n, classes), None where it has none; fits that took)."""
+    classes = problem.target.classes
+    if classes is None or isinstance(problem.loss, SetLoss):
+        return None, 0
+    if problem.response == "predict_proba":
+        return problem.fitted[model], 0
+    estimator = seeded(clone(problem.path.estimator).set_params(**problem.path.params[model]), problem.real_seed)
+    if not hasattr(estimator, "predict_proba"):
+        return None, 0
+    fit(estimator, problem.X, classes[problem.y], problem.weight)
+    return respond(estimator, problem.X, "predict_proba", classes), 1
 
 
 def least(risk: Floats) -> int:
