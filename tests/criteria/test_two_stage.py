@@ -11,6 +11,7 @@ import outsample
 from outsample.closed_forms import new_row_optimism
 from outsample.criteria import Auto, CovariancePenalty, Permutation, RowsAndLabels, TwoStagePermutation
 from outsample.criteria.calibrated_reference import calibrated_reference
+from outsample.criteria.rows_and_labels import smoothed
 from outsample.problem import pose
 from outsample.references import ClassReference, ValueReference
 
@@ -238,15 +239,24 @@ def test_auto_keeps_to_the_episodes():
 
 
 @pytest.mark.parametrize("criterion", [TwoStagePermutation(4), RowsAndLabels(4)])
-@pytest.mark.parametrize(
-    ("learner", "grid"),
-    [
-        (KNeighborsClassifier(), {"n_neighbors": [1, 4, 9]}),
-        (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 9]}),
-    ],
-)
-def test_fast_paths_and_refits_agree(criterion, learner, grid):
+def test_fast_paths_and_refits_agree(criterion):
+    learner, grid = KNeighborsClassifier(), {"n_neighbors": [1, 4, 9]}
     X, y = noisy_halves(np.random.default_rng(0), 90)
     settings = {"criterion": criterion, "random_state": 0, "refit": False}
     curves = [outsample.GridSearch(learner, grid, fast=fast, **settings).fit(X, y).curve_ for fast in (True, False)]
     assert curves[0].out_sample == pytest.approx(curves[1].out_sample)
+
+
+def test_smoothing_keeps_constants_and_lowers_noise():
+    complexity = np.geomspace(1, 100, 60)
+    flat = np.full(60, 0.3)
+    assert smoothed(flat, complexity) == pytest.approx(flat)
+    noise = np.random.default_rng(0).normal(size=60)
+    assert smoothed(noise, complexity).std() < 0.6 * noise.std()
+    apart = np.geomspace(1, 1e6, 5)
+    assert smoothed(noise[:5], apart) == pytest.approx(noise[:5])
+
+
+def test_models_without_an_order_are_not_smoothed():
+    values = np.array([0.1, 0.4, 0.2])
+    assert np.array_equal(smoothed(values, np.array([0.0, 1.0, 2.0])), values)

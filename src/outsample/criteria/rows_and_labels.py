@@ -29,6 +29,9 @@ from outsample.splits import Rows
 
 Array = NDArray[Any]
 
+# Distance of two logarithms of complexity, about a fifth, at which models share their optimism with weight exp(−1/2).
+NEARNESS = 0.2
+
 
 @dataclass(frozen=True)
 class RowsAndLabels(Criterion):
@@ -37,7 +40,8 @@ class RowsAndLabels(Criterion):
     With `episodes` = 10: five random folds give a first curve and choose a model. What that model says of the rows it
     never saw is the reference, with as much noise as its cross-validated risk says. Five label vectors are drawn around
     it, all models are refitted to them, and their mean optimism plus the real in-sample risk is a second curve. The
-    estimate is the mean of the two. Where the folds find nothing in X, the labels are permuted.
+    estimate is the mean of the two, with an optimism that is smooth in the complexity: models with nearly as many
+    leaves or neighbours share theirs. Where the folds find nothing in X, the labels are permuted.
 
     Estimates the expected loss on a new sample. Linear smoothers with squared loss take no draws, paths that know
     left-out predictions take no folds: those halves are exact and free.
@@ -63,7 +67,9 @@ class RowsAndLabels(Criterion):
         left_out = _left_out(problem, self.episodes - n_draws)
         optimism, label_fits, note = _label_half(problem, left_out, n_draws)
         exact = len(optimism) == 1
-        out_sample = (left_out.risk + problem.in_sample + optimism.mean(axis=0)) / 2
+        real = problem.in_sample
+        both = (left_out.risk - real + optimism.mean(axis=0)) / 2
+        out_sample = real + (smoothed(both, problem.path.complexity) if problem.path.ordered else both)
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
@@ -84,6 +90,19 @@ class _LeftOut:
     predicted: Array
     frequencies: Floats | None
     n_fits: int
+
+
+def smoothed(optimism: Floats, complexity: Floats) -> Floats:
+    """The optimism of every model averaged with that of models of similar complexity, (models,).
+
+    Optimism is a smooth function of complexity, what folds say of it is not. Weights are normal in the logarithm of the
+    complexity; as they are where complexities have no logarithm or some optimism is not finite.
+    """
+    if (complexity <= 0).any() or not np.isfinite(optimism).all():
+        return optimism
+    apart = np.subtract.outer(np.log(complexity), np.log(complexity)) / NEARNESS
+    weights = np.exp(-np.square(apart) / 2)
+    return np.asarray((weights * optimism).sum(axis=1) / weights.sum(axis=1))
 
 
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
