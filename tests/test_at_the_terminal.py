@@ -92,6 +92,25 @@ def test_a_bar_where_the_output_is_a_terminal():
     assert "done 11" in shown
 
 
+def test_compiling_is_announced_the_first_time_only(tmp_path):
+    import pty
+
+    shown = []
+    for _ in range(2):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from outsample._kernels import coordinate_descent; coordinate_descent.warmup()"],
+            stdout=theirs,
+            stderr=theirs,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )
+        os.close(theirs)
+        shown.append(_everything(ours, 120))
+        assert process.wait(timeout=60) == 0
+    assert "compiling, once on this machine" in shown[0]
+    assert "compiling" not in shown[1]
+
+
 def _everything(descriptor, seconds):
     """What a terminal shows, colours aside, until the program at its other end closes it."""
     shown, until = b"", time.monotonic() + seconds
