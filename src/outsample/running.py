@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import ThreadpoolController
+
+from outsample.threads import thread_pools
 
 T = TypeVar("T")
 
@@ -52,15 +52,10 @@ def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
     return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
 
 
-@cache
-def _threadpools() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Linear algebra on one thread: its rounding depends on the number of threads."""
-    with _threadpools().limit(limits=1, user_api="blas"):
+    with thread_pools().limit(limits=1, user_api="blas"):
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 from brute_force import check_left_out, check_smoother, refitted_left_out
 from contract import check_contract, reference_predictions, setting_id
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import confusion_matrix, pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
@@ -208,6 +208,19 @@ def test_recognised_or_left_to_refits():
     assert path_of(KNeighborsClassifier(), [1, 5, 3]).complexity.tolist() == [1 / 5, 1 / 3, 1.0]
 
 
+@pytest.mark.parametrize("draws", [1, 40])
+def test_votes_of_two_classes_side_by_side(draws):
+    """The quick count of two classes is the table of labels against predictions, ties among votes included."""
+    X, _ = table(n=60)
+    Y = np.random.default_rng(3).integers(0, 2, (draws, 60))
+    path = path_of(KNeighborsClassifier(), [4, 1, 2, 10, 60])
+    counted = path.bind(X, np.arange(2)).confusions(Y)
+    for y, tables in zip(Y, counted, strict=True):
+        for params, found in zip(path.params, tables, strict=True):
+            predicted = KNeighborsClassifier(**params).fit(X, y).predict(X)
+            np.testing.assert_allclose(found, confusion_matrix(y, predicted, labels=[0, 1]) / 60, atol=1e-15)
+
+
 PLAIN_RUN = """
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -217,9 +230,11 @@ X, codes, values = rng.integers(0, 5, (20, 2)) * 1.0, rng.integers(0, 3, (3, 20)
 folds = np.arange(20) % 4
 for weights in ("uniform", "distance"):
     sorter = NeighborsPath(KNeighborsClassifier(weights=weights), "n_neighbors", [1, 3, 6]).bind(X, np.arange(3))
+    two = NeighborsPath(KNeighborsClassifier(weights=weights), "n_neighbors", [1, 3, 6]).bind(X, np.arange(2))
     mean = NeighborsPath(KNeighborsRegressor(weights=weights), "n_neighbors", [1, 3, 6]).bind(X)
     for numbers in (
-        sorter.confusions(codes), sorter.fitted(codes), sorter.fitted(codes, "predict_proba"),
+        two.confusions(codes % 2), sorter.confusions(codes), sorter.fitted(codes),
+        sorter.fitted(codes, "predict_proba"),
         sorter.left_out_predictions(codes[0], folds), mean.fitted(values), mean.moments(values, 0.1),
         mean.left_out_predictions(values[0], folds), mean.smoother.leverages,
     ):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+
+from .options import OPTIONS
 
 Floats = NDArray[np.float64]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def descend(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats, threshold: float, max_sweeps: int) -> int:
     """Minimise ½ bᵀGb − cᵀb + l1 |b|₁ + ½ l2 |b|² in place, starting at `coef`.
 

@@ -13,19 +13,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .options import INNER, OPTIONS, REGROUPED
+
 LOO, PERM, VC, FPE, TRUE = 0, 1, 2, 3, 4
 N_METHODS = 4
-
-# Sums may be regrouped so that they use vector registers; infinities keep their meaning.
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
-# Functions that only kernels call need no wrappers for Python: they compile in half the time.
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 MOST_SWEEPS = 30
 ORTHOGONAL = 1e-15
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def legendre_columns(x, columns):
     """L_0(x), L_1(x), … into columns (degrees, n)."""
     for i in range(x.size):
@@ -37,7 +34,7 @@ def legendre_columns(x, columns):
             columns[k + 1, i] = ((2 * k + 1) * x[i] * columns[k, i] - k * columns[k - 1, i]) / (k + 1)
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def dot(a, b):
     """Inner product."""
     total = 0.0
@@ -46,7 +43,7 @@ def dot(a, b):
     return total
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def labels_of(columns, coefficients, noise, noise_variance, y):
     """y = Σ a_i L_i(x) + σε."""
     for i in range(y.size):
@@ -57,7 +54,7 @@ def labels_of(columns, coefficients, noise, noise_variance, y):
                 y[i] += coefficients[k] * columns[k, i]
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def unbiased_variance(y):
     """Variance with n − 1 in the denominator."""
     mean, total = y.sum() / y.size, 0.0
@@ -66,7 +63,7 @@ def unbiased_variance(y):
     return total / (y.size - 1)
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def true_error(weights, coefficients, noise_variance):
     """Out-sample squared error of Σ w_i L_i, noise included."""
     total = noise_variance
@@ -76,7 +73,7 @@ def true_error(weights, coefficients, noise_variance):
     return total
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def write_estimates(residuals, leverages, dof, shared, variance, row):
     """LOO, PERM, VC and FPE of one model; dof = tr S, shared = 1ᵀS1/n, variance = unbiased variance of y."""
     n = residuals.size
@@ -95,7 +92,7 @@ def write_estimates(residuals, leverages, dof, shared, variance, row):
     row[FPE] = in_sample * (1.0 + q) / (1.0 - q) if q < 1.0 else np.inf
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def select(table, first, end, positions, regrets):
     """Model with the least estimate among first … end − 1, and what it costs against the best of them."""
     best = table[first:end, TRUE].min()
@@ -105,7 +102,7 @@ def select(table, first, end, positions, regrets):
         regrets[method] = (table[chosen, TRUE] - best) / best
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def tally(table, sets, positions, regrets, sums):
     """Selections within each set of models, and running sums of the estimates and of their squares."""
     for s in range(sets.shape[0]):
@@ -116,7 +113,7 @@ def tally(table, sets, positions, regrets, sums):
             sums[1, m, c] += table[m, c] * table[m, c]
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def orthogonalise(basis, inverse):
     """Orthonormal rows from the rows of `basis`, in place (modified Gram–Schmidt, each row twice).
 
@@ -139,7 +136,7 @@ def orthogonalise(basis, inverse):
             inverse[j, p] /= length
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def order_estimates(basis, inverse, y, coefficients, noise_variance, table):
     """Estimates of the least-squares fits of every order, into table (orders, 5)."""
     residuals, leverages = y.copy(), np.zeros(y.size)
@@ -156,7 +153,7 @@ def order_estimates(basis, inverse, y, coefficients, noise_variance, table):
         table[j, TRUE] = true_error(weights[: j + 1], coefficients, noise_variance)
 
 
-@njit(**OPTIONS)
+@njit(**OPTIONS, **REGROUPED)
 def order_trials(x, noise, coefficients, noise_variance, n_models, sets, positions, regrets, sums):
     """Trials of order selection by least squares, orders 0 … n_models − 1.
 
@@ -183,7 +180,7 @@ def order_trials(x, noise, coefficients, noise_variance, n_models, sets, positio
         tally(table, sets, positions[t], regrets[t], sums)
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def rotate_to_orthogonal(columns, rotation):
     """Make the rows of `columns` orthogonal by rotations among them (one-sided Jacobi), noted in `rotation`."""
     d = columns.shape[0]
@@ -208,7 +205,7 @@ def rotate_to_orthogonal(columns, rotation):
             break
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def turn(a, b, cosine, sine):
     """Rotate two rows, in place."""
     for i in range(a.size):
@@ -217,7 +214,7 @@ def turn(a, b, cosine, sine):
         b[i] = sine * old + cosine * b[i]
 
 
-@njit(**INNER)
+@njit(**INNER, **REGROUPED)
 def ridge_estimates(columns, rotation, y, penalties, coefficients, noise_variance, table):
     """Estimates of the ridge fits at every penalty, into table (penalties, 5); `columns` orthogonal."""
     d, n = columns.shape
@@ -243,7 +240,7 @@ def ridge_estimates(columns, rotation, y, penalties, coefficients, noise_varianc
         table[m, TRUE] = true_error(weights, coefficients, noise_variance)
 
 
-@njit(**OPTIONS)
+@njit(**OPTIONS, **REGROUPED)
 def ridge_trials(x, noise, coefficients, noise_variance, n_weights, penalties, sets, positions, regrets, sums):
     """Trials of ridge regression on L_0 … L_{n_weights − 1}, S = X(XᵀX + λI)⁻¹Xᵀ for every λ of `penalties`.
 

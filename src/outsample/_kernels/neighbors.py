@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .options import INNER, OPTIONS
 
-@njit(cache=True, nogil=True)
+
+@njit(**OPTIONS)
 def order_ties(distances, neighbours):
     """Put neighbours at exactly the same distance in order of their row number, in place."""
     for i in range(distances.shape[0]):
@@ -24,7 +26,7 @@ def order_ties(distances, neighbours):
             neighbours[i, at] = row
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def drop_same_fold(neighbours, distances, folds, own, kept_neighbours, kept_distances):
     """Copy the first neighbours outside fold `own[i]` of each row; returns how many were found, (rows,)."""
     rows, depth = neighbours.shape
@@ -43,7 +45,7 @@ def drop_same_fold(neighbours, distances, folds, own, kept_neighbours, kept_dist
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _row_classes(neighbours, shares, ks, codes, votes, winners):
     """Winning class of one row at every k, into `winners`; equal votes go to the lowest class."""
     votes[:] = 0.0
@@ -58,7 +60,7 @@ def _row_classes(neighbours, shares, ks, codes, votes, winners):
             q += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def predicted_classes(neighbours, shares, ks, slots, codes, n_classes, out):
     """Winning classes, out (models, rows)."""
     votes = np.zeros(n_classes)
@@ -69,7 +71,7 @@ def predicted_classes(neighbours, shares, ks, slots, codes, n_classes, out):
             out[slots[q], i] = winners[q]
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
     """Add the weight of each (label, winning class) pair to out (draws, models, K, K)."""
     winners = np.zeros(len(ks), np.int64)
@@ -81,7 +83,39 @@ def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
                 out[d, slots[q], Y[d, i], winners[q]] += row_weight[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
+def two_class_counts(neighbours, ks, slots, Y, out):
+    """As `confusion_counts` for the labels 0 and 1 and a uniform vote of unweighted rows; Y is (n, draws) int32.
+
+    A row's votes for all draws are counted side by side.
+    """
+    n, draws = Y.shape
+    votes = np.empty(draws, np.int32)
+    predicted = np.zeros((2, len(ks), draws), np.int32)
+    labels = np.zeros(draws, np.int32)
+    for i in range(n):
+        votes[:] = 0
+        q = 0
+        for j in range(ks[-1]):
+            votes += Y[neighbours[i, j]]
+            while q < len(ks) and ks[q] == j + 1:
+                for d in range(draws):
+                    one = np.int32(2 * votes[d] > j + 1)
+                    predicted[0, q, d] += one
+                    predicted[1, q, d] += one & Y[i, d]
+                q += 1
+        labels += Y[i]
+    for d in range(draws):
+        for q in range(len(ks)):
+            ones, both = predicted[0, q, d], predicted[1, q, d]
+            cell = out[d, slots[q]]
+            cell[1, 1] += both
+            cell[0, 1] += ones - both
+            cell[1, 0] += labels[d] - both
+            cell[0, 0] += n - labels[d] - (ones - both)
+
+
+@njit(**OPTIONS)
 def class_shares(neighbours, shares, ks, slots, codes, out):
     """Share of the votes each class has, out (models, rows, K)."""
     n_classes = out.shape[2]
@@ -98,7 +132,7 @@ def class_shares(neighbours, shares, ks, slots, codes, out):
                 q += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _row_means(neighbours, shares, ks, values, means):
     """Weighted mean of the neighbours' values of one row at every k, into `means`."""
     total, weight = 0.0, 0.0
@@ -111,7 +145,7 @@ def _row_means(neighbours, shares, ks, values, means):
             q += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def predicted_values(neighbours, shares, ks, slots, values, out):
     """Means of the neighbours' values, out (models, rows)."""
     means = np.zeros(len(ks))
@@ -121,7 +155,7 @@ def predicted_values(neighbours, shares, ks, slots, values, out):
             out[slots[q], i] = means[q]
 
 
-@njit(cache=True, nogil=True)
+@njit(**OPTIONS)
 def value_moments(neighbours, shares, ks, slots, Y, center, row_weight, out):
     """Add weighted (y − prediction)² and (prediction − center)² to out (draws, models, 2)."""
     means = np.zeros(len(ks))
@@ -144,6 +178,7 @@ def warmup() -> None:
     lists = (neighbours, shares, one, one - 1)
     predicted_classes(*lists, codes[0], 2, np.zeros((1, 1), np.int64))
     confusion_counts(*lists, codes, np.ones(1), np.zeros((1, 1, 2, 2)))
+    two_class_counts(neighbours, one, one - 1, codes.astype(np.int32), np.zeros((1, 1, 2, 2)))
     class_shares(*lists, codes[0], np.zeros((1, 1, 2)))
     predicted_values(*lists, np.ones(1), np.zeros((1, 1)))
     value_moments(*lists, np.ones((1, 1)), 0.0, np.ones(1), np.zeros((1, 1, 2)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+from .options import OPTIONS
 
 
 @njit(**OPTIONS)

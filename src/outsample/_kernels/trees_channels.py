@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .options import INNER, OPTIONS
 from .trees_leaves import (
     COLUMN,
     DEPTH,
@@ -35,7 +36,7 @@ from .trees_leaves import (
     push,
     sort_members,
 )
-from .trees_presort import CLOSENESS, INNER, OPTIONS
+from .trees_presort import CLOSENESS
 from .trees_rules import (
     ENTROPY,
     ENTROPY_TIE,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .trees_presort import INNER
+from .options import INNER
 
 SAMPLES, WHERE, SLOT = 0, 1, 2
 START, END, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, HEAP, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -9,14 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .options import OPTIONS
+
 CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
-
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-"""Numba's options of every tree kernel."""
-
-# Functions that only kernels call need no wrappers for Python: they compile in half the time.
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 FIRST_WIDTH = 4
 WIDTH_PER_ROOT = 0.6

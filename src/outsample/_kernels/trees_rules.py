@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .trees_presort import INNER
+from .options import INNER
 
 # Places in `limits` (int64) and `floors` (float64).
 MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE = 0, 1, 2, 3, 4, 5, 6, 7, 8

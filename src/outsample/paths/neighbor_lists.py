@@ -1,27 +1,31 @@
-"""Nearest neighbours of every row, found once by scikit-learn's own search."""
+"""Nearest neighbours of every row, found once: by comparing all pairs, or by scikit-learn's own search."""
 
 from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
-from threadpoolctl import ThreadpoolController
+from sklearn.utils import check_array
 
 from outsample.tables import n_rows, rows
+from outsample.threads import thread_pools
 
 from .base import Array, Floats
+from .nearest_rows import Lists, nearest_rows
 
 Integers = NDArray[np.int64]
-Lists = tuple[Integers, Floats]
 
-# Rows searched × rows × columns: about ten milliseconds on one thread.
 _TIE = 1e-9
+# Rows searched × rows × columns: about ten milliseconds on one thread.
 _SMALL_SEARCH = 50_000_000
+# Up to so many columns a tree search, and beyond so many rows, is better than comparing all pairs.
+_COLUMNS_FOR_TREES = 15
+_ROWS_FOR_TREES = 5_000
 
 
 class NeighborSearch:
@@ -37,10 +41,11 @@ class NeighborSearch:
     def __init__(self, estimator: Any, X: Any, k: int) -> None:
         self._X, self.k = X, k
         self.n_samples = n_rows(X)
-        self._weights = estimator.weights
+        self.uniform = estimator.weights != "distance"
         # The search does not look at labels, but `fit` asks for some.
         self._searcher = clone(estimator).set_params(n_neighbors=k).fit(X, np.zeros(self.n_samples, int))
         self._lists: Lists | None = None
+        self._squares = np.zeros(self.n_samples)
 
     def among_itself(self, depth: int | None = None) -> Lists:
         """(neighbours, distances) of the rows of X, each counted among its own neighbours.
@@ -50,8 +55,20 @@ class NeighborSearch:
         depth = self.k + 1 if depth is None else depth
         depth = max(self.k, min(depth, self.n_samples))
         if self._lists is None or self._lists[0].shape[1] < depth:
-            self._lists = self._search(self._X, depth)
+            self._lists = self._compared(depth) or self._search(self._X, depth)
         return self._lists
+
+    def _compared(self, depth: int) -> Lists | None:
+        """The lists by comparing all pairs of rows, where that is the fastest way to the same neighbours."""
+        searcher = self._searcher
+        few = self.n_samples <= _ROWS_FOR_TREES or searcher.n_features_in_ > _COLUMNS_FOR_TREES
+        euclidean = searcher.effective_metric_ == "euclidean" and not searcher.effective_metric_params_
+        whole = not sparse.issparse(self._X) and searcher.algorithm in ("auto", "brute")
+        if not (few and euclidean and whole and self.uniform) or depth > self.n_samples:
+            return None
+        X = check_array(self._X, dtype=np.float64, order="C")
+        self._squares = np.einsum("ij,ij->i", X, X)
+        return nearest_rows(X, depth)
 
     def tied(self) -> bool:
         """Whether two other rows are equally far from some row, up to rounding, so that they may change places."""
@@ -59,7 +76,10 @@ class NeighborSearch:
         own = neighbours == np.arange(self.n_samples)[:, None]
         others = np.sort(np.where(own, np.inf, distances), axis=1)
         nearer, farther = others[:, :-1], others[:, 1:]
-        return bool((np.isfinite(farther) & (farther <= nearer * (1 + _TIE))).any())
+        # scikit-learn subtracts large numbers from each other where it compares all pairs: |x|² − 2xz + |z|².
+        lost = 8 * self._searcher.n_features_in_ * np.finfo(float).eps * (self._squares[:, None] + nearer**2)
+        equal = (farther - nearer) * (farther + nearer) <= 2 * _TIE * nearer**2 + lost
+        return bool((np.isfinite(farther) & equal).any())
 
     def of(self, X_new: Any) -> Lists:
         """(neighbours, distances) of new rows, (n_new, k)."""
@@ -101,7 +121,7 @@ class NeighborSearch:
 
     def shares(self, distances: Floats) -> Floats:
         """Voting share of each neighbour, as scikit-learn has it: 1, or 1/distance, or only rows at zero."""
-        if self._weights != "distance":
+        if self.uniform:
             return np.ones_like(distances)
         with np.errstate(divide="ignore"):
             shares = 1.0 / distances
@@ -120,12 +140,7 @@ def kernels() -> Any:
 
 def _threads_worth(work: int) -> AbstractContextManager[Any]:
     """One thread for small searches, whose threads would mostly wait for each other on a busy machine."""
-    return _thread_pools().limit(limits=1) if work < _SMALL_SEARCH else nullcontext()
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
+    return thread_pools().limit(limits=1) if work < _SMALL_SEARCH else nullcontext()
 
 
 def _depth_for(k: int, fold: int, n: int) -> int:

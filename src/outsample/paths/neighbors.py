@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from outsample.tables import n_rows
+from outsample.threads import n_threads, over_slices
 
 from .base import Array, Design, Floats, Smoother
 from .grid import GridPath
-from .neighbor_lists import Lists, NeighborSearch, kernels, own_positions
+from .nearest_rows import Lists
+from .neighbor_lists import NeighborSearch, kernels, own_positions
 
 # Metrics whose scale is learned from the rows searched, unless the user fixes it.
 _LEARNED_METRICS = frozenset({"seuclidean", "mahalanobis"})
+# Rows × draws for which a second thread is not worth waking.
+_SMALL_BATCH = 10_000
+_DRAWS_ABREAST = 32
 
 
 class NeighborsPath(GridPath):
     """k-nearest-neighbour classifiers and regressors along `n_neighbors`, any metric, any search algorithm.
 
-    Every model uses the first k of one list per row, found by scikit-learn's own search with the largest k.
-    Neighbours at exactly the same distance are taken in order of their row number; which of those tied with
-    the last one are in the list at all is the search's choice. scikit-learn keeps whichever of them its
-    search met first, which changes with k and the algorithm; predictions differ only where the k-th and
-    the next neighbour are equally far, or where weighted votes for two classes are equal up to rounding.
+    Every model uses the first k of one list per row. Uniform votes by Euclidean distance compare all pairs of
+    rows; other metrics, weights and trees use scikit-learn's own search with the largest k. Neighbours at exactly
+    the same distance are taken in order of their row number; which of those tied with the last one are in the list
+    at all is the choice of the search. scikit-learn keeps whichever of them its search met first, which changes
+    with k and the algorithm; predictions differ only where the k-th and the next neighbour are equally far, up to
+    the rounding of scikit-learn's distances, or where weighted votes for two classes are.
     Weights given by a callable are not served here.
     """
 
@@ -112,10 +116,13 @@ class NeighborsDesign(Design):
         return Smoother(leverages, np.ones_like(leverages))
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
-        codes = np.ascontiguousarray(Y, dtype=np.int64)
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
-        for votes in self._among_itself():
-            _over_draws(partial(kernels().confusion_counts, *votes), codes, (self._row_weight,), counts)
+        for (neighbours, shares, ks, slots), group in zip(self._among_itself(), self._groups, strict=True):
+            if self._n_classes == 2 and group.search.uniform and self.weight is None:
+                _two_classes(Y, neighbours, ks, slots, counts)
+                continue
+            votes = partial(kernels().confusion_counts, neighbours, shares, ks, slots)
+            _over_draws(votes, np.ascontiguousarray(Y, dtype=np.int64), (self._row_weight,), counts)
         return np.asarray(counts / self._row_weight.sum())
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
@@ -175,11 +182,16 @@ def _searched_together(estimator: Any, ks: NDArray[np.int64], X: Any) -> list[ND
 
 def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...], out: Floats) -> None:
     """`kernel(labels, *settings, results)` on slices of the draws, in threads; kernels release the lock."""
-    threads = max(1, min(cpu_count(), len(Y)))
-    edges = np.linspace(0, len(Y), threads + 1).astype(int)
+    threads = n_threads() if Y.size > _SMALL_BATCH else 1
+    over_slices(lambda first, last: kernel(Y[first:last], *settings, out[first:last]), len(Y), threads)
 
-    def work(first: int, last: int) -> None:
-        kernel(Y[first:last], *settings, out[first:last])
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, edges[:-1], edges[1:]))
+def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: Floats) -> None:
+    """Votes of unweighted rows for class 0 or 1, a few draws at a time side by side."""
+
+    def count(first: int, last: int) -> None:
+        for start in range(first, last, _DRAWS_ABREAST):
+            few = slice(start, min(start + _DRAWS_ABREAST, last))
+            kernels().two_class_counts(neighbours, ks, slots, np.ascontiguousarray(Y[few].T, np.int32), counts[few])
+
+    over_slices(count, len(Y), n_threads() if Y.size > _SMALL_BATCH else 1)

@@ -1,0 +1,76 @@
+"""The nearest rows of every row by Euclidean distance, all pairs compared, exactly and fast."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.threads import n_threads, over_slices, thread_pools
+
+from .base import Floats
+
+Lists = tuple[NDArray[np.int64], Floats]
+
+_UNIT_ROUNDOFF = 2.0**-24
+_FARTHEST_CENTER = 1e6
+_CHUNK = 128
+# Rows × rows × columns that a second thread is worth.
+_SMALL = 5_000_000
+
+
+def nearest_rows(X: Floats, k: int) -> Lists | None:
+    """(neighbours, distances) of every row among all rows of X, itself included, (n, k) each, nearest first.
+
+    Equal distances are in order of row number. None where X lies so far from zero that single precision, which
+    preselects, could not be trusted.
+    """
+    table = _SinglePrecision.of(X)
+    if table is None:
+        return None
+    n = len(X)
+    lists = np.empty((n, k), np.int64), np.empty((n, k))
+    threads = n_threads() if X.size * n > _SMALL else 1
+    with thread_pools().limit(limits=1, user_api="blas"):
+        over_slices(lambda first, last: table.choose(first, last, k, lists), n, threads)
+    return lists
+
+
+class _SinglePrecision:
+    """X centred and scaled, arranged so that one product gives squared distances: [z, 1, |z|²] · [−2z, |z|², 1]."""
+
+    def __init__(self, X: Floats, Z: Floats, squares: Floats) -> None:
+        n, d = X.shape
+        self.X, self.squares = X, squares
+        self.left = np.ones((n, d + 2), np.float32)
+        self.left[:, :d], self.left[:, d + 1] = Z, squares
+        self.right = np.ones((d + 2, n), np.float32)
+        self.right[:d], self.right[d] = self.left[:, :d].T, squares
+        self.right[:d] *= -2
+        # A sum of d + 2 rounded products, whose sizes add up to at most 6 (|z|² + squared distance).
+        self.precision = 8 * (d + 5) * _UNIT_ROUNDOFF
+
+    @classmethod
+    def of(cls, X: Floats) -> _SinglePrecision | None:
+        center = X.mean(axis=0)
+        Z = X - center
+        scale = math.sqrt(np.einsum("ij,ij->i", Z, Z).max())
+        if not 0 < scale < math.inf or np.abs(center).max() > _FARTHEST_CENTER * scale:
+            return None
+        Z /= scale
+        return cls(X, Z, np.einsum("ij,ij->i", Z, Z))
+
+    def choose(self, first: int, last: int, k: int, lists: Lists) -> None:
+        """Fill the lists of rows first … last − 1."""
+        from outsample._kernels.nearest import choose_nearest
+
+        n = len(self.X)
+        groups = min(n, max(4 * k, math.isqrt(n * k)))
+        product = np.empty((_CHUNK, n), np.float32)
+        for start in range(first, last, _CHUNK):
+            rows = self.left[start : min(start + _CHUNK, last)]
+            part: Any = np.matmul(rows, self.right, out=product[: len(rows)])
+            settings = self.X, self.squares, self.precision, k, groups
+            choose_nearest(part, part.view(np.int32), start, *settings, *lists)
