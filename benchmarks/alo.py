@@ -1,13 +1,15 @@
 """Approximate leave-one-out against n exact refits and against the one fit it starts from.
 
-Run `python benchmarks/alo.py`. Times are processor seconds on one thread; the risk is log loss or squared loss.
+Processor time on one thread; the risk is log loss or squared loss.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
+from measuring import median_seconds, milliseconds, side_by_side, table, times
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 from threadpoolctl import threadpool_limits
@@ -16,8 +18,17 @@ from outsample import ApproximateLeaveOneOut
 from outsample.learners import fit, respond
 from outsample.problem import pose
 
+CASES = [
+    ("logistic, l2", LogisticRegression(C=1.0, max_iter=1000), "two", "log", 500, 20),
+    ("logistic, l2", LogisticRegression(C=0.1, max_iter=1000), "two", "log", 1000, 200),
+    ("multinomial", LogisticRegression(C=0.3, max_iter=1000), "three", "log", 500, 20),
+    ("lasso", Lasso(0.02, tol=1e-6), "real", "squared", 500, 100),
+    ("poisson", PoissonRegressor(alpha=0.1, max_iter=1000), "count", "squared", 500, 20),
+]
+
 
 def data(n, p, kind, seed=0):
+    """(X, y) with labels of a kind."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     signal = X @ rng.normal(size=p) / np.sqrt(p)
@@ -29,16 +40,8 @@ def data(n, p, kind, seed=0):
     return X, np.argmax(scores * 2 + rng.gumbel(size=scores.shape), axis=1)
 
 
-CASES = [
-    ("logistic, l2", LogisticRegression(C=1.0, max_iter=1000), "two", "log", 500, 20),
-    ("logistic, l2", LogisticRegression(C=0.1, max_iter=1000), "two", "log", 1000, 200),
-    ("multinomial", LogisticRegression(C=0.3, max_iter=1000), "three", "log", 500, 20),
-    ("lasso", Lasso(0.02, tol=1e-6), "real", "squared", 500, 100),
-    ("poisson", PoissonRegressor(alpha=0.1, max_iter=1000), "count", "squared", 500, 20),
-]
-
-
 def refitted(problem, learner, X, y):
+    """The risk by n refits."""
     rows = np.arange(len(y))
     answers = [
         respond(fit(clone(learner), X[rows != i], y[rows != i]), X[[i]], problem.response, problem.target.classes)[0]
@@ -47,31 +50,22 @@ def refitted(problem, learner, X, y):
     return float(problem.loss.risk(problem.y, np.stack(answers)[None])[0])
 
 
-def timed(function, repeats=1):
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        result = function()
-        times.append(time.process_time() - start)
-    return result, min(times)
+def row(name, learner, kind, loss, n, p, repeats):
+    """One line of the table."""
+    X, y = data(n, p, kind)
+    problem = pose(learner, X, y, loss=loss, random_state=0)
+    jobs = [lambda: fit(clone(learner), X, y), lambda: ApproximateLeaveOneOut().curve(problem)]
+    one, approximate = side_by_side(jobs, repeats, time.process_time)
+    exact = []
+    refits = median_seconds(lambda: exact.append(refitted(problem, learner, X, y)), 1, time.process_time)
+    difference = ApproximateLeaveOneOut().curve(problem).out_sample[0] / exact[0] - 1
+    cells = [name, f"{n} × {p}", milliseconds(approximate), f"{approximate / one:.1f}", times(refits, approximate)]
+    return [*cells, f"{difference:+.2%}"]
 
 
-def main():
-    print("| learner | n | p | one fit, s | alo, s | n refits, s | alo / fit | refits / alo | difference of risks |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for name, learner, kind, loss, n, p in CASES:
-        X, y = data(n, p, kind)
-        problem = pose(learner, X, y, loss=loss, random_state=0)
-        with threadpool_limits(1):
-            _, one = timed(lambda: fit(clone(learner), X, y), repeats=5)  # noqa: B023 — called at once
-            curve, approximate = timed(lambda: ApproximateLeaveOneOut().curve(problem), repeats=5)  # noqa: B023
-            exact, refits = timed(lambda: refitted(problem, learner, X, y))  # noqa: B023
-        difference = curve.out_sample[0] / exact - 1
-        print(
-            f"| {name} | {n} | {p} | {one:.4f} | {approximate:.4f} | {refits:.2f} | {approximate / one:.1f} | "
-            f"{refits / approximate:.0f} | {difference:+.2%} |"
-        )
-
-
-if __name__ == "__main__":
-    main()
+def lines(repeats: int, quick: bool) -> Iterator[str]:
+    """The table."""
+    with threadpool_limits(1):
+        rows = [row(*case, repeats) for case in CASES[: 1 if quick else None]]
+    header = ["learner", "rows × columns", "approximate", "in fits", "n refits", "difference of the risks"]
+    yield from table(header, rows)

@@ -1,34 +1,24 @@
-"""Nearest neighbours, 50 values of k: the whole search by permutation against its peers.
-
-Prints Markdown tables of wall-clock medians and ratios, every contender measured side by side in each repeat:
-scikit-learn's GridSearchCV (cv=10, n_jobs=2, refit=False), one bare neighbour search, and for leave-one-out R's
-`class::knn.cv`, one call per k, where Rscript is installed.
-
-Usage: python benchmarks/neighbors.py [--repeats 5] [--rows 569 4601 20000] [--grid-search-up-to 4601]
-"""
+"""Nearest neighbours, 50 values of k, 10 permutations: the whole search against its peers."""
 
 from __future__ import annotations
 
-import argparse
-import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
 import numpy as np
+from measuring import median_seconds, milliseconds, side_by_side, table, times
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 
 import outsample
-from outsample.paths import find_path
 
-COLUMNS = {569: 30, 4601: 57, 20_000: 20}
+SHAPES = {569: 30, 4601: 57, 20_000: 20}
 KS = list(range(1, 51))
+MOST_FOR_GRID_SEARCH = 5_000
 R_SCRIPT = """
 suppressPackageStartupMessages(library(class))
 d <- as.matrix(read.csv("{file}", header = FALSE))
@@ -37,84 +27,59 @@ cat(system.time(for (k in 1:50) knn.cv(X, y, k = k))[["elapsed"]])
 """
 
 
-def table(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """A classification problem with n rows."""
-    return make_classification(n, COLUMNS.get(n, 20), n_informative=8, flip_y=0.1, random_state=0)
-
-
-def by_permutation(X: np.ndarray, y: np.ndarray) -> object:
-    """Ten permutations, all k, the labels themselves and the choice."""
-    search = outsample.GridSearch(
-        KNeighborsClassifier(),
-        {"n_neighbors": KS},
-        criterion=outsample.Permutation(10),
-        refit=False,
-        random_state=0,
+def search(X, y, criterion):
+    """A search over all k by a criterion, without a last fit."""
+    grid = {"n_neighbors": KS}
+    return outsample.GridSearch(KNeighborsClassifier(), grid, criterion=criterion, refit=False, random_state=0).fit(
+        X, y
     )
-    return search.fit(X, y)
 
 
-def by_cross_validation(X: np.ndarray, y: np.ndarray) -> object:
+def cross_validated(X, y):
     """scikit-learn's own search."""
     return GridSearchCV(KNeighborsClassifier(), {"n_neighbors": KS}, cv=10, n_jobs=2, refit=False).fit(X, y)
 
 
-def one_search(X: np.ndarray, y: np.ndarray) -> object:
-    """The neighbours alone."""
-    return KNeighborsClassifier(KS[-1]).fit(X, y).kneighbors(X)
-
-
-def by_leave_one_out(X: np.ndarray, y: np.ndarray) -> object:
-    """Leave-one-out predictions of every k."""
-    design = find_path(KNeighborsClassifier(), "n_neighbors", KS).bind(X, np.unique(y))
-    return design.left_out_predictions(y, np.arange(len(y)))
-
-
-def seconds(work: Callable[[np.ndarray, np.ndarray], object], X: np.ndarray, y: np.ndarray) -> float:
-    """Wall time of one call."""
-    start = perf_counter()
-    work(X, y)
-    return perf_counter() - start
-
-
-def seconds_in_r(X: np.ndarray, y: np.ndarray) -> float:
-    """Time R spends in knn.cv over all k, reading excluded; not a number without R or its package."""
+def seconds_in_r(X, y):
+    """Time R spends in knn.cv over all k, reading excluded; None without R or its package."""
     if shutil.which("Rscript") is None:
-        return np.nan
+        return None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.csv"
         np.savetxt(file, np.column_stack([y, X]), delimiter=",")
         script = R_SCRIPT.format(file=file.as_posix())
         done = subprocess.run(["Rscript", "-e", script], capture_output=True, text=True, check=False)
-    return float(done.stdout) if done.returncode == 0 else np.nan
+    return float(done.stdout) if done.returncode == 0 else None
 
 
-def main(repeats: int, sizes: list[int], most: int) -> None:
-    """Measure and print."""
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}\n")
-    print("| rows × columns | permutation, s | GridSearchCV | one search | leave-one-out, s | knn.cv in R |")
-    print("|---|---|---|---|---|---|")
-    by_permutation(*table(200))
-    for n in sizes:
-        X, y = table(n)
-        rounds = []
-        for _ in range(repeats):
-            measured = [seconds(by_permutation, X, y), seconds(one_search, X, y), seconds(by_leave_one_out, X, y)]
-            measured.append(seconds(by_cross_validation, X, y) if n <= most else np.nan)
-            measured.append(seconds_in_r(X, y) if n <= most else np.nan)
-            rounds.append(measured)
-        ours, bare, left_out, grid, in_r = (median(column) for column in zip(*rounds, strict=True))
-        print(
-            f"| {n} × {X.shape[1]} | {ours:.4f} | {grid / ours:.0f} × slower | permutation costs "
-            f"{ours / bare:.2f} searches | {left_out:.4f} | {in_r / left_out:.0f} × slower |",
-            flush=True,
-        )
+def row(n, repeats):
+    """One line of the table."""
+    X, y = make_classification(n, SHAPES[n], n_informative=8, flip_y=0.1, random_state=0)
+    searcher = KNeighborsClassifier(KS[-1]).fit(X, y)
+    permutation, left_out, bare = side_by_side(
+        [
+            lambda: search(X, y, outsample.Permutation(10)),
+            lambda: search(X, y, outsample.LeaveOneOut()),
+            lambda: searcher.kneighbors(X),
+        ],
+        repeats,
+    )
+    small = n <= MOST_FOR_GRID_SEARCH
+    grid = median_seconds(lambda: cross_validated(X, y), repeats) if small else None
+    in_r = seconds_in_r(X, y) if small else None
+    return [
+        f"{n} × {X.shape[1]}",
+        milliseconds(permutation),
+        times(grid, permutation),
+        f"{permutation / bare:.2f}",
+        milliseconds(left_out),
+        times(in_r, left_out),
+    ]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rows", type=int, nargs="+", default=list(COLUMNS))
-    parser.add_argument("--grid-search-up-to", type=int, default=4601)
-    options = parser.parse_args()
-    main(options.repeats, options.rows, options.grid_search_up_to)
+def lines(repeats: int, quick: bool) -> Iterator[str]:
+    """The table."""
+    search(*make_classification(200, 20, random_state=0), outsample.Permutation(10))
+    header = ["rows × columns", "permutation", "GridSearchCV(cv=10, n_jobs=2)", "in neighbour searches of scikit-learn"]
+    header += ["leave-one-out", "knn.cv in R"]
+    yield from table(header, [row(n, repeats) for n in SHAPES if n <= MOST_FOR_GRID_SEARCH or not quick])

@@ -1,20 +1,15 @@
-"""Ridge, 100 alphas: in-sample fits, closed forms, leave-one-out and GCV, against one SVD of the same table.
+"""Ridge, 100 alphas by permutation, leave-one-out and GCV together, against one SVD of the same table.
 
-Prints a Markdown table of medians, all sides measured in turn in each repeat. Counted in processor time on one
-thread, so that the ratio does not depend on how busy the machine is.
-
-Usage: python benchmarks/ridge.py [--repeats 5]
+Processor time on one thread.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
-from collections.abc import Callable
-from statistics import median
-from time import process_time
+import time
+from collections.abc import Iterator
 
 import numpy as np
+from measuring import milliseconds, side_by_side, table, times
 from sklearn.linear_model import Ridge, RidgeCV
 from threadpoolctl import threadpool_limits
 
@@ -24,46 +19,33 @@ SHAPES = [(500, 20), (2000, 200), (20_000, 100), (300, 2000)]
 ALPHAS = np.logspace(-3, 4, 100)
 
 
-def every_criterion(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def every_criterion(X, y):
     """Out-sample error by permutation, leave-one-out and GCV for every alpha, (3, alphas)."""
     n = len(y)
     design = find_path(Ridge(), "alpha", list(ALPHAS)).bind(X)
     in_sample = np.square(y - design.fitted(y[None])[0]).mean(axis=1)
     smoother = design.smoother
-    assert smoother is not None
     permutation = in_sample + 2 * y.var(ddof=1) / n * (smoother.trace - smoother.total / n)
     left_out = np.square(y - design.left_out_predictions(y, np.arange(n))).mean(axis=1)
     return np.stack([permutation, left_out, in_sample / (1 - smoother.trace / n) ** 2])
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Processor time of one call."""
-    start = process_time()
-    work()
-    return process_time() - start
-
-
-def main(repeats: int) -> None:
-    """Measure and print."""
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, one thread\n")
-    print("| rows × columns | all criteria, s | in SVDs of X | RidgeCV, same alphas |")
-    print("|---|---|---|---|")
+def row(n, p, repeats):
+    """One line of the table."""
     rng = np.random.default_rng(0)
-    for n, p in SHAPES:
-        X = rng.standard_normal((n, p))
-        y = X[:, 0] + rng.standard_normal(n)
-        contenders: list[Callable[[], object]] = [
-            lambda X=X, y=y: every_criterion(X, y),
-            lambda X=X: np.linalg.svd(X, full_matrices=False),
-            lambda X=X, y=y: RidgeCV(ALPHAS).fit(X, y),
-        ]
-        rounds = [[seconds(work) for work in contenders] for _ in range(repeats)]
-        ours, svd, ridge_cv = (median(column) for column in zip(*rounds, strict=True))
-        print(f"| {n} × {p} | {ours:.4f} | {ours / svd:.2f} | {ridge_cv / ours:.1f} × slower |", flush=True)
+    X = rng.standard_normal((n, p))
+    y = X[:, 0] + rng.standard_normal(n)
+    jobs = [
+        lambda: every_criterion(X, y),
+        lambda: np.linalg.svd(X, full_matrices=False),
+        lambda: RidgeCV(ALPHAS).fit(X, y),
+    ]
+    ours, svd, ridge_cv = side_by_side(jobs, repeats, time.process_time)
+    return [f"{n} × {p}", milliseconds(ours), f"{ours / svd:.2f}", times(ridge_cv, ours)]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
+def lines(repeats: int, quick: bool) -> Iterator[str]:
+    """The table."""
     with threadpool_limits(1):
-        main(parser.parse_args().repeats)
+        rows = [row(n, p, repeats) for n, p in SHAPES[: 2 if quick else None]]
+    yield from table(["rows × columns", "all three criteria", "in SVDs of X", "RidgeCV, leave-one-out only"], rows)

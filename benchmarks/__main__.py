@@ -1,0 +1,61 @@
+"""All benchmarks as Markdown: ratios against peers, every side measured in the same run, medians of repeats.
+
+python benchmarks                              # everything, about 20 minutes
+python benchmarks trees neighbors --quick      # parts of it
+python benchmarks --write benchmarks/RESULTS.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from measuring import machine
+
+TITLES = {
+    "trees": "Decision trees",
+    "neighbors": "Nearest neighbours",
+    "ridge": "Ridge",
+    "boosting": "Ensembles",
+    "compare": "Twelve criteria at once",
+    "alo": "Approximate leave-one-out",
+}
+
+
+def report(names: list[str], repeats: int, quick: bool) -> Iterator[str]:
+    """The lines of the report."""
+    yield "# Benchmarks"
+    yield ""
+    yield f"{machine()}. Medians of {repeats}, {datetime.now(UTC):%B %Y}. `n ×` means that the other side takes n times"
+    yield "as long; a star marks a slow side that is partly interpolated."
+    yield ""
+    for name in names:
+        module = import_module(name)
+        yield f"## {TITLES[name]}"
+        yield ""
+        yield from module.__doc__.strip().splitlines()
+        yield ""
+        yield from module.lines(repeats, quick)
+
+
+def main() -> None:
+    """Measure, print and, if asked to, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*TITLES, []], default=[], metavar="name", help=", ".join(TITLES))
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small data only")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="keep the report in a file as well")
+    options = parser.parse_args()
+    lines = []
+    for line in report(options.names or list(TITLES), options.repeats, options.quick):
+        print(line, flush=True)
+        lines.append(line)
+    if options.write is not None:
+        options.write.write_text("\n".join(lines).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()
