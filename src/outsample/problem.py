@@ -165,14 +165,21 @@ class Problem:
         if self.loss.unit_interval:
             share = np.clip(out_sample, 0.0, 1.0)
             return np.asarray(np.sqrt(share * (1 - share) / self.effective_n))
+        deviation = self._deviation_of_losses
+        if deviation is None:
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
+        return np.asarray(np.where(self.in_sample > 0, enlarged, np.nan) / np.sqrt(self.effective_n))
+
+    @cached_property
+    def _deviation_of_losses(self) -> Floats | None:
+        """Standard deviation of the in-sample losses, (models,)."""
         try:
             losses = self.loss.pointwise(self.y, self.fitted)
         except TypeError:
             return None
-        deviation = np.sqrt(np.average((losses - self.in_sample[:, None]) ** 2, axis=-1, weights=self.weight))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
-        return np.asarray(np.where(self.in_sample > 0, enlarged, np.nan) / np.sqrt(self.effective_n))
+        return np.asarray(np.sqrt(np.average((losses - self.in_sample[:, None]) ** 2, axis=-1, weights=self.weight)))
 
     def on(self, path: Path, branch: int = 0) -> Problem:
         """The same problem over another path; `branch` tells the paths of one search apart in its store."""

@@ -64,10 +64,15 @@ class Splits:
             number[fold.test] = k
         return None if (number < 0).any() else number
 
+    @property
+    def tests(self) -> Sequence[Rows]:
+        """The rows each split tests."""
+        folds = self.folds
+        return folds.tests if isinstance(folds, _OneRowOut) else [fold.test for fold in folds]
+
     def times_tested(self, n: int) -> Rows:
         """(n,) how often each row is tested."""
-        tested = np.concatenate([fold.test for fold in self.folds])
-        return np.bincount(tested, minlength=n)
+        return np.bincount(np.concatenate(self.tests), minlength=n)
 
 
 def cross_validation_splits(cv: Any, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int) -> Splits:
@@ -121,6 +126,11 @@ class _OneRowOut(Sequence[Split]):
 
     def __len__(self) -> int:
         return len(self._left_out)
+
+    @property
+    def tests(self) -> Any:
+        """The row each split tests, (splits, 1)."""
+        return self._left_out[:, None]
 
     def __getitem__(self, k: Any) -> Any:
         row = self._left_out[k]

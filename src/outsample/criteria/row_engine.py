@@ -14,6 +14,7 @@ from outsample.learners import FitError
 from outsample.losses import Floats
 from outsample.problem import ROW_SPLITS, Problem
 from outsample.running import child_generator, child_integer, one_blas_thread, spread
+from outsample.scorers import SetLoss
 from outsample.splits import Rows, Split, Splits
 from outsample.tables import rows
 
@@ -85,6 +86,13 @@ class _FoldRisk:
         weight = None if self.weight is None else self.weight[test]
         return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
 
+    def of_each(self, tests: Sequence[Rows], predicted: Array) -> Floats:
+        """Risk of every model on the rows of every fold, (folds, models), given what they say of all rows."""
+        rows_tested = np.concatenate(tests)
+        if len(rows_tested) > len(tests) or self.weight is not None or isinstance(self.loss, SetLoss):
+            return np.stack([self(test, predicted[:, test]) for test in tests])
+        return np.asarray(self.loss.pointwise(self.y[rows_tested], predicted[:, rows_tested]).T, dtype=np.float64)
+
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:
     with one_blas_thread():
@@ -94,11 +102,10 @@ def _left_out(problem: Problem, partition: Rows) -> Array | None:
 def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _FoldRisk | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
-    tests = [fold.test for fold in splits.folds]
-    risks = None if risk is None else np.stack([risk(test, left_out[:, test]) for test in tests])
+    risks = None if risk is None else risk.of_each(splits.tests, left_out)
     if not keep:
         return Tested(risks, None, n_fits)
-    kept, rows_tested = _nothing(left_out, problem.n_samples), np.concatenate(tests)
+    kept, rows_tested = _nothing(left_out, problem.n_samples), np.concatenate(splits.tests)
     kept[:, rows_tested] = left_out[:, rows_tested]
     return Tested(risks, kept, n_fits)
 

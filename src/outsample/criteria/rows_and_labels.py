@@ -1,7 +1,8 @@
 """Rows and labels together: half of the episodes are folds of rows, half are labels drawn around what the folds say.
 
 Folds are nearly unbiased but unstable: which rows fall together decides. Drawn labels are stable, but know of the real
-labels only what the reference tells them. The errors of the two have little in common, so their mean beats both.
+labels only what the reference and the in-sample risk tell them. The errors of the two have little in common, so their
+mean beats both; a model that fits any labels is left to the rows.
 """
 
 from __future__ import annotations
@@ -32,16 +33,20 @@ Array = NDArray[Any]
 # Distance of two logarithms of complexity, about a fifth, at which models share their optimism with weight exp(−1/2).
 NEARNESS = 0.2
 
+# Weight of drawn labels where all of the estimated risk is seen in-sample.
+MOST_FOR_LABELS = 2 / 3
+
 
 @dataclass(frozen=True)
 class RowsAndLabels(Criterion):
-    """The mean of cross-validation and of the optimism on labels drawn around the model it chooses.
+    """A mean of cross-validation and of the optimism on labels drawn around the model it chooses.
 
     With `episodes` = 10: five random folds give a first curve and choose a model. What that model says of the rows it
     never saw is the reference, with as much noise as its cross-validated risk says. Five label vectors are drawn around
-    it, all models are refitted to them, and their mean optimism plus the real in-sample risk is a second curve. The
-    estimate is the mean of the two, with an optimism that is smooth in the complexity: models with nearly as many
-    leaves or neighbours share theirs. Where the folds find nothing in X, the labels are permuted.
+    it, all models are refitted to them, and their mean optimism plus the real in-sample risk is a second curve. It
+    weighs up to two thirds in the estimate: as much as the in-sample risk is of it, so that a model which fits any
+    labels is judged by its rows alone. The optimism of the estimate is smooth in the complexity: models with nearly as
+    many leaves or neighbours share theirs. Where the folds find nothing in X, the labels are permuted.
 
     Estimates the expected loss on a new sample. Linear smoothers with squared loss take no draws, paths that know
     left-out predictions take no folds: those halves are exact and free.
@@ -68,15 +73,17 @@ class RowsAndLabels(Criterion):
         optimism, label_fits, note = _label_half(problem, left_out, n_draws)
         exact = len(optimism) == 1
         real = problem.in_sample
-        both = (left_out.risk - real + optimism.mean(axis=0)) / 2
+        by_labels = optimism.mean(axis=0)
+        weight = MOST_FOR_LABELS * share_seen(real, by_labels)
+        both = (1 - weight) * (left_out.risk - real) + weight * by_labels
         out_sample = real + (smoothed(both, problem.path.complexity) if problem.path.ordered else both)
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
-            estimand=f"{problem.loss.on_new_data}; the mean of cross-validation and of drawn labels",
+            estimand=f"{problem.loss.on_new_data}; a mean of cross-validation and of drawn labels",
             n_fits=left_out.n_fits + label_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=error_of_mean(optimism, exact) / 2,
+            monte_carlo_error=error_of_mean(optimism, exact) * weight,
             draws=None if exact else optimism,
             notes=(note,),
         )
@@ -90,6 +97,17 @@ class _LeftOut:
     predicted: Array
     frequencies: Floats | None
     n_fits: int
+
+
+def share_seen(in_sample: Floats, optimism: Floats) -> Floats:
+    """How much of the risk that drawn labels estimate is seen in-sample, from 0 to 1, (models,).
+
+    The rest comes from the reference alone. 1 where the loss can be negative, so that it has no shares.
+    """
+    whole = in_sample + optimism
+    if (in_sample < 0).any():
+        return np.ones_like(whole)
+    return np.clip(np.divide(in_sample, whole, out=np.ones_like(whole), where=whole > 0), 0.0, 1.0)
 
 
 def smoothed(optimism: Floats, complexity: Floats) -> Floats:

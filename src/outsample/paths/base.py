@@ -10,8 +10,9 @@ Class labels are integer codes 0 … K−1 inside the library; `classes` decodes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,13 +32,18 @@ class Smoother:
         The diagonal of S.
     row_sums : (models, n)
         S 1, all ones when the smoother reproduces constants.
-    squared_norms : (models, n)
-        Σ_j S_ij², for least squares with or without a quadratic penalty; None for other smoothers and with weights.
+    norms : how to compute `squared_norms`, which few need; None for smoothers that are neither least squares nor that
+        with a quadratic penalty, and with weights.
     """
 
     leverages: Floats
     row_sums: Floats
-    squared_norms: Floats | None = None
+    norms: Callable[[], Floats] | None = None
+
+    @cached_property
+    def squared_norms(self) -> Floats | None:
+        """Σ_j S_ij², (models, n), None where they are not known."""
+        return None if self.norms is None else self.norms()
 
     @property
     def trace(self) -> Floats:

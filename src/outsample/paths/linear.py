@@ -72,9 +72,8 @@ class LinearFits:
     @cached_property
     def smoother(self) -> Smoother:
         """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
-        row_sums = np.ones((len(self.kept), len(self.basis)))
-        if not self.constant:
-            row_sums = self.fitted(np.ones(len(self.basis)))
+        n = len(self.basis)
+        row_sums = np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
         return Smoother(self.kept @ self._energy.T, row_sums)
 
     @property

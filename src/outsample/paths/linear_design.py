@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,16 @@ class LinearDesign(Design):
 
         return self._gathered(answer)
 
-    @property
+    @cached_property
     def smoother(self) -> Smoother | None:
         return Smoother(
             self._gathered(lambda part: part.fits.smoother.leverages),
             self._gathered(lambda part: part.fits.smoother.row_sums),
-            None if self.weight is not None else self._gathered(lambda part: part.fits.squared_norms),
+            None if self.weight is not None else self._squared_norms,
         )
+
+    def _squared_norms(self) -> Floats:
+        return self._gathered(lambda part: part.fits.squared_norms)
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
