@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .trees_channels import grow_channels
-from .trees_packed import LOW_HALF, SHIFT, grow_packed
+from .trees_packed import grow_packed
+from .trees_packed_groups import LOW_HALF, SHIFT
 from .trees_presort import Presorted, presort
 
 __all__ = ["LOW_HALF", "SHIFT", "Grown", "Presorted", "Rules", "Workspace", "grow", "presort", "warmup"]
@@ -85,6 +86,9 @@ class Workspace:
         self.bounds = np.empty(cells)
         self.left = np.empty(channels, np.int64)
         self.metric = np.empty((3, max(rules.n_classes, 2)))
+        edges = cells + table.order.shape[0] if rules.packed else 0
+        self.groups = np.empty(edges, np.int64)
+        self.measures = np.empty((4, edges))
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
@@ -92,7 +96,7 @@ class Workspace:
         n, cells = table.order.shape[1], int(table.offsets[-1])
         per_leaf = 8 * (12 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
-        return int(n * per_sample + cells * (24 + 8 * rules.n_channels * n_histograms) + rules.max_leaves * per_leaf)
+        return int(n * per_sample + cells * (64 + 8 * rules.n_channels * n_histograms) + rules.max_leaves * per_leaf)
 
 
 class Grown(NamedTuple):
@@ -134,7 +138,7 @@ def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Works
     given = (*table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
     scratch = (space.place, space.counts, space.leaves, space.gains, space.sums, space.picks, space.bounds)
     if rules.packed:
-        leaves = int(grow_packed(*given, *scratch, split, column, total, leaf))
+        leaves = int(grow_packed(*given, *scratch, split, column, total, leaf, space.groups, space.measures))
     else:
         leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.left, space.metric))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)

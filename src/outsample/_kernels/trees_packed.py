@@ -27,6 +27,18 @@ from .trees_leaves import (
     push,
     sort_members,
 )
+from .trees_packed_groups import (
+    FAR,
+    LOW,
+    LOW_HALF,
+    PRODUCT,
+    REACH,
+    SHIFT,
+    best_edge,
+    measure_edges,
+    measure_groups,
+    sum_groups,
+)
 from .trees_presort import CLOSENESS
 from .trees_rules import (
     ENTROPY_TIE,
@@ -42,9 +54,7 @@ from .trees_rules import (
     bound_inside,
 )
 
-SHIFT = 32
 BINS_PER_GROUP = 2.5
-LOW_HALF = (1 << SHIFT) - 1
 
 
 @njit(**INNER, inline="always")
@@ -104,33 +114,37 @@ def may_hide(before, cell, far, product, bar, scale, total, entropy):
 @njit(**INNER)
 def search_counted(
     counts, slot, min_leaf, order, values, edges, solid, offsets, points, place, leaves, gains, sums, picks, lefts,
-    bounds, x_log_x,
+    bounds, groups, measures, x_log_x,
 ):  # fmt: skip
-    """Best split of a leaf with a histogram: first the bin edges, then the bins that may hide a better one."""
+    """Best split of a leaf with a histogram.
+
+    Groups of bins are bounded first. The best of their edges gains no more than the best split: only groups that may
+    gain more are taken apart into bins, and only bins that may hide more than the best edge are opened.
+    """
     total = sums[0, slot, 0]
     size, mass, ones = total >> SHIFT, float(total >> SHIFT), float(total & LOW_HALF)
     entropy = x_log_x.size > 0
     scale = ones * (1.0 - ones / mass) if entropy else mass
-    # Most groups of bins cannot hold a better split, and one bound tells so for the whole group. Bins were made
-    # for the whole table: a smaller leaf has fewer samples in each and takes more of them together.
+    # Bins were made for the whole table: a smaller leaf has fewer samples in each and takes more of them together.
     step = int(BINS_PER_GROUP * np.sqrt(place.shape[1] / mass))
-    bar, n_picks = NO_SPLIT, 0
+    n_edges = sum_groups(counts, step, offsets, groups)
+    known, far_of, product_of = groups[:n_edges], measures[FAR, :n_edges], measures[PRODUCT, :n_edges]
+    reach, low = measures[REACH, :n_edges], measures[LOW, :n_edges]
+    measure_edges(known, mass, ones, far_of, product_of)
+    rarest = min(ones, mass - ones) / mass if entropy else 0.0
+    measure_groups(known, mass, rarest, far_of, product_of, reach, low)
+    bar = lower_bound(best_edge(known, far_of, product_of, size, min_leaf), total, known, x_log_x)
+    n_picks, e = 0, 0
     for f in range(offsets.size - 1):
-        before, far_before, product_before = ZERO, 0.0, 0.0
         for first in range(offsets[f], offsets[f + 1], step):
-            last = min(first + step, offsets[f + 1])
-            group = ZERO
-            for place_of_bin in range(first, last):
-                group += counts[place_of_bin]
-            after = before + group
-            far = abs(mass * float(after & LOW_HALF) - float(after >> SHIFT) * ones)
-            product = float(after >> SHIFT) * float(size - (after >> SHIFT))
-            if group == 0 or not may_hide(
-                before, group, max(far_before, far), min(product_before, product), bar, scale, total, entropy
-            ):
-                before, far_before, product_before = after, far, product
+            e += 1
+            if not reach[e] > bar * scale * low[e]:
                 continue
-            for b in range(first - offsets[f], last - offsets[f]):
+            before, far_before, product_before = known[e - 1], far_of[e - 1], product_of[e - 1]
+            group, farther = known[e] - before, max(far_before, far_of[e])
+            if group == 0 or bound_bin(before, group, farther, total, scale, entropy) <= bar:
+                continue
+            for b in range(first - offsets[f], min(first + step, offsets[f + 1]) - offsets[f]):
                 cell = counts[offsets[f] + b]
                 if cell == 0:
                     continue
@@ -153,12 +167,24 @@ def search_counted(
                         lefts[n_picks], picks[n_picks] = before, np.int64(f) << SHIFT | b
                         n_picks += 1
                 before, far_before, product_before = after, far, product
+        e += 1
     for k in range(n_picks):
         if bounds[k] > bar:
             bar = search_bin(
                 picks[k], lefts[k], bar, scale, slot, min_leaf, order, values, edges, points, place, leaves, gains,
                 sums, x_log_x,
             )  # fmt: skip
+
+
+@njit(**INNER)
+def lower_bound(edge, total, lefts, x_log_x):
+    """A little less than the gain at an edge, so that this edge and all equal to it are still found."""
+    if edge < 0:
+        return NO_SPLIT
+    bar = gain_packed(lefts[edge], total, x_log_x) * (1.0 - 1e-9)
+    if x_log_x.size > 0:
+        bar -= 10.0 * ENTROPY_TIE * float(total >> SHIFT)
+    return bar if bar > 0.0 else NO_SPLIT
 
 
 @njit(**INNER)
@@ -256,7 +282,7 @@ def share_counts(slot, new, counts, codes, offsets, points, place, leaves):
 @njit(**OPTIONS)
 def grow_packed(
     order, values, rank, codes, edges, solid, offsets, points, limits, floors, x_log_x, place, counts, leaves, gains,
-    sums, picks, bounds, split, column, total, leaf,
+    sums, picks, bounds, split, column, total, leaf, groups, measures,
 ):  # fmt: skip
     """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, min_leaf = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF]
@@ -282,7 +308,7 @@ def grow_packed(
                     count_members(counts[h], child, ONE, codes, offsets, points, place, leaves)
                 search_counted(
                     counts[h], child, min_leaf, order, values, edges, solid, offsets, points, place, leaves, gains,
-                    sums, picks[0], picks[1], bounds, x_log_x,
+                    sums, picks[0], picks[1], bounds, groups, measures, x_log_x,
                 )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 if limits[PER_NODE]:

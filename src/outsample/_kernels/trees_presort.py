@@ -15,7 +15,7 @@ CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
 
 FIRST_WIDTH = 4
-WIDTH_PER_ROOT = 0.6
+WIDTH_PER_ROOT = 0.9
 
 
 class Presorted(NamedTuple):
