@@ -317,7 +317,7 @@ def test_answers_do_not_depend_on_threads_or_memory(kind, criterion, monkeypatch
 
     def fitted(threads, budget):
         monkeypatch.setattr(tree_growth, "MEMORY_BUDGET", budget)
-        monkeypatch.setattr(tree_growth, "cpu_count", lambda: threads)
+        monkeypatch.setattr(tree_growth, "n_threads", lambda: threads)
         return find_path(made(criterion=criterion), "max_leaf_nodes", [2, 5, 30]).bind(X, classes).fitted(Y)
 
     reference = fitted(1, 2**29)

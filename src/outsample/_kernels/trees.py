@@ -84,7 +84,8 @@ class Workspace:
         self.sums = np.empty((2, leaves, channels), np.int64)
         self.picks = np.empty((2, max(cells, LARGEST_SORTED)), np.int64)
         self.bounds = np.empty(cells)
-        self.left = np.empty(channels, np.int64)
+        self.left = np.empty((2, channels), np.int64)
+        self.lefts = np.empty((0 if rules.packed else cells + 1, channels), np.int64)
         self.metric = np.empty((3, max(rules.n_classes, 2)))
         edges = cells + table.order.shape[0] if rules.packed else 0
         self.groups = np.empty(edges, np.int64)
@@ -96,7 +97,9 @@ class Workspace:
         n, cells = table.order.shape[1], int(table.offsets[-1])
         per_leaf = 8 * (12 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
-        return int(n * per_sample + cells * (64 + 8 * rules.n_channels * n_histograms) + rules.max_leaves * per_leaf)
+        return int(
+            n * per_sample + cells * (64 + 8 * rules.n_channels * (n_histograms + 1)) + rules.max_leaves * per_leaf
+        )
 
 
 class Grown(NamedTuple):
@@ -140,7 +143,7 @@ def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Works
     if rules.packed:
         leaves = int(grow_packed(*given, *scratch, split, column, total, leaf, space.groups, space.measures))
     else:
-        leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.left, space.metric))
+        leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.lefts, space.left, space.metric))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import NDArray
+
+from outsample.threads import n_threads, side_by_side
 
 from .base import Array, Floats
 
@@ -103,7 +104,7 @@ class Grower:
         self._weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._total_weight = float(self.n_samples if weight is None else self._weight.sum())
         self._entropy = criterion in ("entropy", "log_loss")
-        self._threads = int(cpu_count())
+        self._threads = n_threads()
         self._table = kernel.presort(X, self._threads)
         self._mass_unit, self._mass = _fixed_point(self._weight)
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
@@ -119,19 +120,18 @@ class Grower:
                 yield self._grow_one(y, space, with_leaves)
             return
         spaces = [self._kernel.Workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
-        with ThreadPoolExecutor(threads) as pool:
-            for first in range(0, draws, 16 * threads):
-                block = range(first, min(first + 16 * threads, draws))
-                parts = [
-                    pool.submit(self._grow_some, Y, list(block[t::threads]), spaces[t], with_leaves)
-                    for t in range(threads)
-                ]
-                grown = [part.result() for part in parts]
-                for k in range(len(block)):
-                    yield grown[k % threads][k // threads]
+        for first in range(0, draws, 16 * threads):
+            block = range(first, min(first + 16 * threads, draws))
+            shares = [list(block[t::threads]) for t in range(threads)]
+            grown = side_by_side(partial(self._grow_share, Y, shares, spaces, with_leaves), threads)
+            for k in range(len(block)):
+                yield grown[k % threads][k // threads]
 
-    def _grow_some(self, Y: Array, which: list[int], space: Any, with_leaves: bool) -> list[Growth]:
-        return [self._grow_one(Y[d], space, with_leaves) for d in which]
+    def _grow_share(
+        self, Y: Array, shares: list[list[int]], spaces: list[Any], with_leaves: bool, t: int
+    ) -> list[Growth]:
+        """The trees of thread t."""
+        return [self._grow_one(Y[d], spaces[t], with_leaves) for d in shares[t]]
 
     def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
         points, center, unit, rules = self._points(y)
