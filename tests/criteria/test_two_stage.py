@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -11,7 +12,8 @@ import outsample
 from outsample.closed_forms import new_row_optimism
 from outsample.criteria import Auto, CovariancePenalty, Permutation, RowsAndLabels, TwoStagePermutation
 from outsample.criteria.calibrated_reference import calibrated_reference
-from outsample.criteria.rows_and_labels import smoothed
+from outsample.criteria.row_engine import split_seed
+from outsample.criteria.rows_and_labels import share_seen, smoothed
 from outsample.problem import pose
 from outsample.references import ClassReference, ValueReference
 
@@ -260,3 +262,17 @@ def test_smoothing_keeps_constants_and_lowers_noise():
 def test_models_without_an_order_are_not_smoothed():
     values = np.array([0.1, 0.4, 0.2])
     assert np.array_equal(smoothed(values, np.array([0.0, 1.0, 2.0])), values)
+
+
+def test_labels_weigh_as_much_as_their_risk_is_seen():
+    in_sample, optimism = np.array([0.0, 0.1, 0.3, 0.2]), np.array([0.2, 0.1, 0.0, -0.3])
+    assert share_seen(in_sample, optimism) == pytest.approx([0.0, 0.5, 1.0, 1.0])
+    assert share_seen(np.zeros(2), np.zeros(2)) == pytest.approx([1.0, 1.0])
+    assert share_seen(np.array([-0.5, 0.5]), np.array([0.1, 0.5])) == pytest.approx([1.0, 1.0])
+
+
+def test_a_model_that_fits_any_labels_is_judged_by_its_rows():
+    X, y = noisy_halves(np.random.default_rng(1), 120)
+    problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", [1])
+    folds = outsample.CrossValidation(StratifiedKFold(5, shuffle=True, random_state=split_seed(problem)))
+    assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(folds.curve(problem).out_sample)

@@ -1,0 +1,57 @@
+"""Threads beside the calling one: results in order, no waiting for each other, errors passed on."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from outsample.threads import over_slices, side_by_side
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_results_come_in_order(parts):
+    assert side_by_side(lambda part: part**2, parts) == [part**2 for part in range(parts)]
+
+
+def test_the_first_part_runs_in_the_calling_thread():
+    names = side_by_side(lambda part: threading.current_thread().name, 2)
+    assert names[0] == threading.current_thread().name
+    assert names[1] != names[0]
+
+
+def test_work_inside_work_does_not_wait_for_ever():
+    inner = side_by_side(lambda part: side_by_side(lambda other: (part, other), 3), 4)
+    assert inner == [[(part, other) for other in range(3)] for part in range(4)]
+
+
+def test_errors_reach_the_caller():
+    def fail(part):
+        if part == 1:
+            raise ValueError("part 1")
+
+    with pytest.raises(ValueError, match="part 1"):
+        side_by_side(fail, 3)
+
+
+@pytest.mark.parametrize(("length", "parts"), [(10, 3), (2, 5), (1, 1)])
+def test_slices_cover_everything_once(length, parts):
+    seen = np.zeros(length, int)
+
+    def visit(first, last):
+        seen[first:last] += 1
+
+    over_slices(visit, length, parts)
+    assert (seen == 1).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    side_by_side(lambda part: part, 2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if side_by_side(lambda part: part, 2) == [0, 1] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
