@@ -16,7 +16,8 @@ from .options import INNER, OPTIONS, REGROUPED
 SMALLEST = 1e-37
 """Below this, single precision loses its relative accuracy."""
 
-_FEW = 128
+_FEW_MORE = 64
+"""Candidates beyond the k wanted that are sorted all the same."""
 
 
 @njit(**INNER)
@@ -57,7 +58,8 @@ def _squared_distance(a, b):
 def _group_minima(row, minima):
     """Smallest entry of each group; column j is in group j modulo their number."""
     groups = len(minima)
-    minima[:] = row[:groups]
+    for g in range(groups):
+        minima[g] = row[g]
     for start in range(groups, len(row), groups):
         part = row[start : start + groups]
         for g in range(len(part)):
@@ -95,22 +97,23 @@ def _sort_few(exact, who, sorted_exact, sorted_who):
 
 
 @njit(**INNER)
-def _sort_many(exact, who, k, sorted_exact, sorted_who):
-    """The k first by (distance, row number); `who` ascends."""
-    kth = _kth_smallest(exact.copy(), k)
-    nearer = 0
+def _keep_nearest(exact, who, k, distances, rows):
+    """Move the k first by (distance, row number) to the front, in any order; `distances` and `rows` are scratch."""
     for q in range(len(who)):
+        distances[q] = exact[q]
+    kth = _kth_smallest(distances[: len(who)], k)
+    nearer, tied = 0, 0
+    for q in range(len(who)):
+        if exact[q] == kth:
+            rows[tied] = who[q]
+            tied += 1
         nearer += exact[q] < kth
-    kept, ties = 0, k - nearer
+    last = _kth_smallest(rows[:tied], k - nearer)
+    kept = 0
     for q in range(len(who)):
-        tie = exact[q] == kth
-        if exact[q] < kth or (tie and ties > 0):
-            ties -= tie
+        if exact[q] < kth or (exact[q] == kth and who[q] <= last):
             exact[kept], who[kept] = exact[q], who[q]
             kept += 1
-    order = np.argsort(exact[:k], kind="mergesort")
-    for q in range(k):
-        sorted_exact[q], sorted_who[q] = exact[order[q]], who[order[q]]
 
 
 @njit(**OPTIONS)
@@ -123,8 +126,8 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
     """
     n = approximate.shape[1]
     minima = np.empty(groups, np.int32)
-    exact, who = np.empty(n), np.empty(n, np.int64)
-    sorted_exact, sorted_who = np.empty(max(k, _FEW)), np.empty(max(k, _FEW), np.int64)
+    exact, sorted_exact = np.empty(n), np.empty(n)
+    who, sorted_who = np.empty(n, np.int64), np.empty(n, np.int64)
     bound = np.empty(1, np.float32)
     bits = bound.view(np.int32)
     for r in range(len(approximate)):
@@ -140,16 +143,15 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
                     if row[j] <= limit:
                         who[found] = j
                         found += 1
-        if found > _FEW:
-            who[:found].sort()
         for q in range(found):
             exact[q] = _squared_distance(X[i], X[who[q]])
-        if found > _FEW:
-            _sort_many(exact[:found], who[:found], k, sorted_exact, sorted_who)
-        else:
-            _sort_few(exact[:found], who[:found], sorted_exact, sorted_who)
-        neighbours[i] = sorted_who[:k]
-        distances[i] = np.sqrt(sorted_exact[:k])
+        if found > k + _FEW_MORE:
+            _keep_nearest(exact[:found], who[:found], k, sorted_exact, sorted_who)
+            found = k
+        _sort_few(exact[:found], who[:found], sorted_exact, sorted_who)
+        for q in range(k):
+            neighbours[i, q] = sorted_who[q]
+            distances[i, q] = np.sqrt(sorted_exact[q])
 
 
 def warmup() -> None:

@@ -94,25 +94,28 @@ def two_class_counts(neighbours, ks, slots, Y, out):
     predicted = np.zeros((2, len(ks), draws), np.int32)
     labels = np.zeros(draws, np.int32)
     for i in range(n):
-        votes[:] = 0
+        for d in range(draws):
+            votes[d] = 0
+            labels[d] += Y[i, d]
         q = 0
         for j in range(ks[-1]):
-            votes += Y[neighbours[i, j]]
+            row = neighbours[i, j]
+            for d in range(draws):
+                votes[d] += Y[row, d]
             while q < len(ks) and ks[q] == j + 1:
                 for d in range(draws):
                     one = np.int32(2 * votes[d] > j + 1)
                     predicted[0, q, d] += one
                     predicted[1, q, d] += one & Y[i, d]
                 q += 1
-        labels += Y[i]
     for d in range(draws):
         for q in range(len(ks)):
             ones, both = predicted[0, q, d], predicted[1, q, d]
-            cell = out[d, slots[q]]
-            cell[1, 1] += both
-            cell[0, 1] += ones - both
-            cell[1, 0] += labels[d] - both
-            cell[0, 0] += n - labels[d] - (ones - both)
+            model = slots[q]
+            out[d, model, 1, 1] += both
+            out[d, model, 0, 1] += ones - both
+            out[d, model, 1, 0] += labels[d] - both
+            out[d, model, 0, 0] += n - labels[d] - (ones - both)
 
 
 @njit(**OPTIONS)

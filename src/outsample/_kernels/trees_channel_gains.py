@@ -29,7 +29,7 @@ from .trees_rules import (
 )
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def x_ln_x(x, table):
     """x ln x, from the table when x is a count."""
     if table.size > 0:
@@ -61,7 +61,7 @@ def gain_of(left, total, limits, x_log_x):
     return gain / (2.0 * mass) / (mass_left * mass_right)
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def add_sample(sums, i, points, limits):
     """Add sample i to the sums of a node."""
     if limits[N_CLASSES] == 0:

@@ -45,7 +45,7 @@ def prepare_metric(total, limits, metric):
         metric[SCALES, 0] = 2.0 * mass
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def distance_squared(left, mass, first, n_classes, metric):
     """Square of the distance in `bound_inside`, a little too large rather than too small."""
     own = float(left[first - 1])

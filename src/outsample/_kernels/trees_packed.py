@@ -57,7 +57,7 @@ from .trees_rules import (
 BINS_PER_GROUP = 2.5
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def gain_packed(left, total, x_log_x):
     """Decrease of entropy × samples; without a table half the decrease of Gini's index × samples."""
     size, ones = total >> SHIFT, total & LOW_HALF
@@ -84,7 +84,7 @@ def take(gain, left, f, position, bar, slot, min_leaf, sums, gains, leaves, entr
     return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(total >> SHIFT) if entropy else 0.0)
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def worth_a_look(far, product, bar, scale, total, left):
     """Whether the gain of entropy may exceed `bar`, by the tighter bound of `bound_inside`."""
     size, ones, size_left = total >> SHIFT, total & LOW_HALF, left >> SHIFT
@@ -103,7 +103,7 @@ def bound_bin(before, cell, far, total, scale, entropy):
     return bound_inside(reach, scale, mass, start, start + inside, min(share, 1.0 - share), squares, entropy)
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def may_hide(before, cell, far, product, bar, scale, total, entropy):
     """Whether a bin, or a group of bins, may hold a split that gains more than `bar`."""
     # Whatever its labels, a bin of k samples moves the distance by no more than mass · k / 4.

@@ -17,6 +17,7 @@ Lists = tuple[NDArray[np.int64], Floats]
 _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
 _CHUNK = 128
+_MOST_NEIGHBOURS = 256
 # Rows × rows × columns that a second thread is worth.
 _SMALL = 5_000_000
 
@@ -25,9 +26,9 @@ def nearest_rows(X: Floats, k: int) -> Lists | None:
     """(neighbours, distances) of every row among all rows of X, itself included, (n, k) each, nearest first.
 
     Equal distances are in order of row number. None where X lies so far from zero that single precision, which
-    preselects, could not be trusted.
+    preselects, could not be trusted, and for so many neighbours that there is little to preselect.
     """
-    table = _SinglePrecision.of(X)
+    table = _SinglePrecision.of(X) if k <= _MOST_NEIGHBOURS else None
     if table is None:
         return None
     n = len(X)
