@@ -47,6 +47,7 @@ def _kth_smallest(values, k):
 
 @njit(**INNER, **REGROUPED)
 def _squared_distance(a, b):
+    """Σ (a − b)²."""
     total = 0.0
     for c in range(len(a)):
         difference = a[c] - b[c]
@@ -72,6 +73,8 @@ def _bound_on_kth(values, k):
     low, high = values[0], values[0]
     for v in values:
         low, high = min(low, v), max(high, v)
+    # Distances that rounding made negative are zero.
+    low = max(low, np.int32(0))
     while high - low > 1:
         middle = np.int32((np.int64(low) + high) // 2)
         count = np.int32(0)
