@@ -187,6 +187,8 @@ def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
 
 def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
     """The same models in another order, or some of them."""
+    if np.array_equal(order, np.arange(len(curve))):
+        return curve
     fields = {name: getattr(curve, name) for name in MODELS_LAST}
     sorted_fields: dict[str, Any] = {
         name: None if values is None else values[..., order] for name, values in fields.items()

@@ -31,8 +31,8 @@ def left_out(fits: LinearFits, y: Floats, folds: Array) -> tuple[Floats, Floats]
     if len(starts) == len(y):
         slack = np.maximum(fits.slack, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            predictions = y - residuals / slack
-        return predictions, slack
+            residuals /= slack
+        return np.subtract(y, residuals, out=residuals), slack
     predictions = np.empty_like(residuals)
     slack = np.empty_like(residuals)
     for rows in np.split(order, starts[1:]):

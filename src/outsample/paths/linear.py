@@ -93,7 +93,7 @@ class LinearFits:
     def slack(self) -> Floats:
         """1 − leverage, (models, n), without cancellation where a row is nearly interpolated."""
         slack = 1.0 - self.smoother.leverages
-        tight = np.asarray((slack < _CANCELLATION).any(axis=0))
+        tight = np.asarray(slack.min(axis=0) < _CANCELLATION)
         if tight.any():
             energy = self._energy[tight]
             slack[:, tight] = self._outside(np.ones(len(tight)), energy.sum(axis=1), tight)
@@ -113,8 +113,9 @@ class LinearFits:
     def residuals(self, y: Floats) -> Floats:
         """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
         coefficients = self.coefficients(y)
-        residuals = y - combined(self.kept, coefficients, self.basis)
-        tight = np.asarray((self.slack < _CANCELLATION).any(axis=0))
+        residuals = combined(self.kept, coefficients, self.basis)
+        np.subtract(y, residuals, out=residuals)
+        tight = np.asarray(self.slack.min(axis=0) < _CANCELLATION)
         if tight.any():
             basis = self.basis[tight]
             residuals[:, tight] = self._outside(y, basis @ coefficients, tight)

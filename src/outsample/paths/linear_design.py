@@ -116,9 +116,8 @@ class LinearDesign(Design):
 
         def answer(part: Part) -> Floats:
             predictions, slack = left_out(part.fits, targets, folds)
-            solid = trusted(slack) & (slack >= part.least_slack[:, None])
-            for m in np.flatnonzero(~solid.all(axis=1)):
-                for fold in np.unique(folds[~solid[m]]):
+            for m in np.flatnonzero(~_solid(slack.min(axis=1), part.least_slack)):
+                for fold in np.unique(folds[~_solid(slack[m], part.least_slack[m])]):
                     inside = folds == fold
                     predictions[m, inside] = self._refit(part.models[m], targets, inside)
             return predictions
@@ -142,3 +141,8 @@ class LinearDesign(Design):
         for part, values in zip(self.parts, answers, strict=True):
             gathered[part.models] = values
         return gathered
+
+
+def _solid(slack: Floats, least: Floats) -> NDArray[np.bool_]:
+    """Where the closed form for left-out rows holds and keeps its digits."""
+    return np.asarray(trusted(slack) & (slack >= least))
