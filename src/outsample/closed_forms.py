@@ -27,7 +27,8 @@ def permutation_optimism(smoother: Smoother, y: Array, weight: Floats | None = N
     """
     n = len(y)
     variance = float(np.mean(np.var(y, axis=0, ddof=1)))
-    return 2 * variance * weighted_mean(smoother.leverages - smoother.row_sums / n, weight)
+    own, shared = (weighted_mean(part, weight) for part in (smoother.leverages, smoother.row_sums))
+    return np.asarray(2 * variance * (own - shared / n))
 
 
 def label_bootstrap_optimism(smoother: Smoother, y: Array, weight: Floats | None = None) -> Floats:

@@ -128,7 +128,8 @@ class SquaredLoss(Loss):
         return SquaredLoss(multioutput=n_outputs > 1)
 
     def pointwise(self, y: Array, prediction: Array) -> Array:
-        return _per_sample((y - prediction) ** 2, self.multioutput)
+        off = np.asarray(y - prediction)
+        return _per_sample(np.multiply(off, off, out=off), self.multioutput)
 
     def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
         variance = float(np.mean(np.var(y, axis=0)))

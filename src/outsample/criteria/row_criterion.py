@@ -84,4 +84,5 @@ def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
         return np.full(len(losses), np.nan)
     share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
     spread = losses - weighted_mean(losses, weight)[:, None]
-    return np.asarray(np.sqrt((np.square(share * spread)).sum(axis=-1) * m / (m - 1)))
+    spread *= share
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", spread, spread) * m / (m - 1)))

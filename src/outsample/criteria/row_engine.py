@@ -91,7 +91,9 @@ class _FoldRisk:
         rows_tested = np.concatenate(tests)
         if len(rows_tested) > len(tests) or self.weight is not None or isinstance(self.loss, SetLoss):
             return np.stack([self(test, predicted[:, test]) for test in tests])
-        return np.asarray(self.loss.pointwise(self.y[rows_tested], predicted[:, rows_tested]).T, dtype=np.float64)
+        if not np.array_equal(rows_tested, np.arange(len(self.y))):
+            predicted = predicted[:, rows_tested]
+        return np.asarray(self.loss.pointwise(self.y[rows_tested], predicted).T, dtype=np.float64)
 
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:

@@ -68,6 +68,8 @@ class LinearDesign(Design):
         self._refitted = refitted
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        if len(Y) == 1:
+            return self._fitted_to(as_targets(Y[0]))[None]
         return np.stack([self._fitted_to(as_targets(y)) for y in Y])
 
     def _fitted_to(self, targets: Floats) -> Floats:
