@@ -34,7 +34,7 @@ class Rules(NamedTuple):
     Attributes
     ----------
     packed : two classes without weights (`trees_packed`), else channels (`trees_channels`)
-    n_channels, n_classes : numbers, see `trees_channel_gains`; no classes for real values
+    n_channels, n_classes : numbers; no classes for real values
     weighted, entropy : whether there is a channel of masses; entropy or Gini
     max_leaves, max_depth, min_split, min_leaf : limits of growth
     least_gain : smallest gain worth a split, in units of the channels
@@ -59,15 +59,15 @@ class Rules(NamedTuple):
     x_log_x: NDArray[np.float64]
     per_node: bool = False
 
-    def limits(self) -> tuple[int, ...]:
-        """The whole numbers, in the order of `trees_rules`; a tuple, because the compiler sees through it."""
-        first = self.weighted + (self.n_classes == 0)
+    def limits(self) -> NDArray[np.int64]:
+        """The whole numbers, in the order of `trees_rules`."""
+        first = 1 + self.weighted
         numbers = (self.max_leaves, self.max_depth, self.min_split, self.min_leaf, LARGEST_SORTED)
-        return (*numbers, self.n_classes, int(first), int(self.entropy), int(self.per_node))
+        return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node], np.int64)
 
-    def floors(self) -> tuple[float, ...]:
+    def floors(self) -> NDArray[np.float64]:
         """The real numbers, in the order of `trees_rules`."""
-        return self.least_gain, self.least_spread, self.square_unit
+        return np.array([self.least_gain, self.least_spread, self.square_unit])
 
 
 class Workspace:
@@ -78,25 +78,28 @@ class Workspace:
         leaves, channels = rules.max_leaves, rules.n_channels
         n_histograms = max(n_histograms, 2)
         self.place = np.empty((3, n), np.int32)
-        self.counts = np.empty((n_histograms, cells) if rules.packed else (n_histograms, channels, cells), np.int64)
+        self.counts = np.empty((n_histograms, cells * channels), np.int64)
         self.leaves = np.empty((max(leaves, n_histograms), 9), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
-        self.picks = np.empty((2 + channels, max(cells, LARGEST_SORTED)), np.int64)
+        self.picks = np.empty((2, max(cells, LARGEST_SORTED)), np.int64)
         self.bounds = np.empty(cells)
-        self.left = np.empty((3, channels), np.int64)
+        self.left = np.empty((2, channels), np.int64)
+        self.lefts = np.empty((0 if rules.packed else cells + 1, channels), np.int64)
         self.metric = np.empty((3, max(rules.n_classes, 2)))
-        self.corners = np.empty((2, max(rules.n_classes, 2), 3))
-        edges = cells + table.order.shape[0]
-        self.groups = np.empty(edges if rules.packed else (channels + 1, edges), np.int64)
+        edges = cells + table.order.shape[0] if rules.packed else 0
+        self.groups = np.empty(edges, np.int64)
         self.measures = np.empty((4, edges))
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
-        n, cells, channels = table.order.shape[1], int(table.offsets[-1]), rules.n_channels
-        per_sample, per_leaf = 12 + 8 * (2 * channels + 4), 8 * (12 + 4 * channels)
-        return int(n * per_sample + cells * 8 * (9 + channels * (n_histograms + 2)) + rules.max_leaves * per_leaf)
+        n, cells = table.order.shape[1], int(table.offsets[-1])
+        per_leaf = 8 * (12 + 4 * rules.n_channels)
+        per_sample = 12 + 8 * (2 * rules.n_channels + 4)
+        return int(
+            n * per_sample + cells * (64 + 8 * rules.n_channels * (n_histograms + 1)) + rules.max_leaves * per_leaf
+        )
 
 
 class Grown(NamedTuple):
@@ -125,11 +128,11 @@ def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Works
     Parameters
     ----------
     points : (n, columns) int64
-        Packed: 2³² + class. Classes: the class and, with weights, the mass. Real values: what the sample adds to each
-        channel, then a column that is equal for equal values.
+        Packed: 2³² + class. Classes: the class and the mass. Real values: what the sample adds to each channel,
+        then a column that is equal for equal values.
     """
     n = table.order.shape[1]
-    columns = 1 + rules.weighted if rules.n_classes else rules.n_channels + 1
+    columns = 1 if rules.packed else (2 if rules.n_classes else rules.n_channels + 1)
     if points.shape != (n, columns) or points.dtype != np.int64 or space.place.shape[1] != n:
         raise ValueError(f"points must be int64 of shape {(n, columns)}, got {points.dtype} {points.shape}")
     split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
@@ -137,11 +140,10 @@ def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Works
     leaf = np.empty(n if with_leaf else 0, np.int32)
     given = (*table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
     scratch = (space.place, space.counts, space.leaves, space.gains, space.sums, space.picks, space.bounds)
-    tree, units = (split, column, total, leaf), (space.groups, space.measures)
     if rules.packed:
-        leaves = int(grow_packed(*given, *scratch, *tree, *units))
+        leaves = int(grow_packed(*given, *scratch, split, column, total, leaf, space.groups, space.measures))
     else:
-        leaves = int(grow_channels(*given, *scratch, *tree, *units, space.left, space.metric, space.corners))
+        leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.lefts, space.left, space.metric))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
@@ -151,5 +153,5 @@ def warmup() -> None:
     for packed in (True, False):
         channels = 1 if packed else 3
         rules = Rules(packed, channels, 3, False, True, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
-        points = np.ones((4, 1), np.int64)
+        points = np.ones((4, 1 if packed else 2), np.int64)
         grow(table, points, rules, Workspace(table, rules, 2), with_leaf=False)

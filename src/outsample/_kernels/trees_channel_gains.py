@@ -1,11 +1,12 @@
-"""What a split gains, which of two splits is better, and which leaves are not worth a search.
+"""What a split gains, for any number of classes, for weighted samples and for real values.
 
 A node is summed up in *channels*, integers so that sums are exact in any order:
 
-- K classes: the mass of each; with sample weights the number of samples goes before them;
+- K classes: samples, [mass,] mass of class 0 … K − 2 (the last class is the rest);
 - real values: samples, [mass,] Σ w y, Σ w y², the last two in fixed point and the very last rounded up.
 
-Without sample weights the mass is the number of samples. `first` is the channel of the first sum of labels.
+The mass channel exists only with sample weights; without them the mass is the number of samples. `first` is the
+channel of the first sum of labels, so the mass is always the channel before it.
 """
 
 from __future__ import annotations
@@ -15,30 +16,17 @@ from numba import njit
 
 from .options import INNER
 from .trees_leaves import COLUMN, END, POSITION, SAMPLES, START
-from .trees_rules import ENTROPY, ENTROPY_TIE, FIRST, LEAST_SPREAD, MIN_LEAF, N_CLASSES, RELATIVE_TIE, SQUARE_UNIT
-
-
-@njit(**INNER, inline="always")
-def size_of(sums, limits):
-    """Number of samples."""
-    if limits[FIRST] > 0:
-        return np.int64(sums[0])
-    size = np.int64(0)
-    for c in range(limits[N_CLASSES]):
-        size += sums[c]
-    return size
-
-
-@njit(**INNER, inline="always")
-def mass_of(sums, limits):
-    """Mass of the samples."""
-    first = limits[FIRST]
-    if limits[N_CLASSES] == 0:
-        return float(sums[first - 1])
-    mass = np.int64(0)
-    for c in range(limits[N_CLASSES]):
-        mass += sums[first + c]
-    return float(mass)
+from .trees_rules import (
+    ENTROPY,
+    ENTROPY_TIE,
+    FIRST,
+    LEAST_SPREAD,
+    MIN_LEAF,
+    N_CLASSES,
+    NO_SPLIT,
+    RELATIVE_TIE,
+    SQUARE_UNIT,
+)
 
 
 @njit(**INNER)
@@ -50,66 +38,82 @@ def x_ln_x(x, table):
 
 
 @njit(**INNER)
-def gain_of(left, total, mass_left, mass, limits, x_log_x):
+def gain_of(left, total, limits, x_log_x):
     """Decrease of impurity × mass; for Gini half of it; in the units of the channels."""
-    first, n_classes, entropy = limits[FIRST], limits[N_CLASSES], limits[ENTROPY]
+    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    mass, mass_left = float(total[first - 1]), float(left[first - 1])
     mass_right = mass - mass_left
     if n_classes == 0:
         distance = mass * float(left[first]) - mass_left * float(total[first])
         return distance / mass * distance / (mass_left * mass_right)
-    gain = 0.0
-    for c in range(first, first + n_classes):
-        share, share_left = float(total[c]), float(left[c])
-        if entropy:
+    gain, rest, rest_left = 0.0, mass, mass_left
+    for c in range(n_classes):
+        share = rest if c == n_classes - 1 else float(total[first + c])
+        share_left = rest_left if c == n_classes - 1 else float(left[first + c])
+        rest -= share
+        rest_left -= share_left
+        if limits[ENTROPY]:
             gain += x_ln_x(share_left, x_log_x) + x_ln_x(share - share_left, x_log_x) - x_ln_x(share, x_log_x)
         else:
             gain += (mass * share_left - mass_left * share) ** 2
-    if entropy:
+    if limits[ENTROPY]:
         return gain - x_ln_x(mass_left, x_log_x) - x_ln_x(mass_right, x_log_x) + x_ln_x(mass, x_log_x)
     return gain / (2.0 * mass) / (mass_left * mass_right)
 
 
-@njit(**INNER, inline="always")
+@njit(**INNER)
 def add_sample(sums, i, points, limits):
     """Add sample i to the sums of a node."""
-    first = limits[FIRST]
     if limits[N_CLASSES] == 0:
         for v in range(sums.size):
             sums[v] += points[i, v]
-    elif first == 0:
-        sums[points[i, 0]] += 1
     else:
+        mass = points[i, 1]
         sums[0] += 1
-        sums[first + points[i, 0]] += points[i, 1]
+        if limits[FIRST] == 2:
+            sums[1] += mass
+        if points[i, 0] < limits[N_CLASSES] - 1:
+            sums[limits[FIRST] + points[i, 0]] += mass
 
 
 @njit(**INNER)
-def take(gain, left, f, position, bar, slot, limits, sums, gains, leaves):
-    """Take a split that gains more than `bar`; returns what the next one must exceed, as equal gains may differ by
-    rounding."""
+def raised(gain, total, limits):
+    """What a gain must exceed to replace this one: equal gains may differ by rounding."""
+    if gain == NO_SPLIT:
+        return NO_SPLIT
+    rounding = ENTROPY_TIE * float(total[limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
+    return gain + RELATIVE_TIE * abs(gain) + rounding
+
+
+@njit(**INNER)
+def take(left, f, position, bar, slot, limits, sums, gains, leaves, x_log_x):
+    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
     total = sums[0, slot]
-    size_left = size_of(left, limits)
-    if min(size_left, size_of(total, limits) - size_left) < limits[MIN_LEAF]:
+    if min(left[0], total[0] - left[0]) < limits[MIN_LEAF]:
+        return bar
+    gain = gain_of(left, total, limits, x_log_x)
+    if not gain > bar:
         return bar
     gains[slot], leaves[slot, COLUMN], leaves[slot, POSITION] = gain, f, position
     for v in range(left.size):
         sums[1, slot, v] = left[v]
-    rounding = ENTROPY_TIE * mass_of(total, limits) if limits[ENTROPY] else 0.0
-    return gain + RELATIVE_TIE * abs(gain) + rounding
+    return raised(gain, total, limits)
 
 
 @njit(**INNER)
 def is_uniform(slot, points, limits, floors, place, leaves, sums):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
-    total, first = sums[0, slot], limits[FIRST]
-    if limits[N_CLASSES] > 0:
-        n_present = 0
-        for c in range(first, first + limits[N_CLASSES]):
-            n_present += total[c] > 0
-        return n_present <= 1
-    mass = mass_of(total, limits)
-    spread = float(total[first + 1]) * floors[SQUARE_UNIT] - float(total[first]) ** 2 / mass
-    if spread <= floors[LEAST_SPREAD] * mass:
+    total, first, n_classes = sums[0, slot], limits[FIRST], limits[N_CLASSES]
+    mass = total[first - 1]
+    if n_classes > 0:
+        rest = mass
+        for c in range(n_classes - 1):
+            if total[first + c] == mass:
+                return True
+            rest -= total[first + c]
+        return rest == mass
+    spread = float(total[first + 1]) * floors[SQUARE_UNIT] - float(total[first]) ** 2 / float(mass)
+    if spread <= floors[LEAST_SPREAD] * float(mass):
         return True
     # The last column of points tells equal values from unequal ones; two samples usually do.
     key = points.shape[1] - 1

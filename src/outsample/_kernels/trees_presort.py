@@ -18,9 +18,6 @@ CLOSENESS = np.float32(1e-7)
 # Entries of a table that one thread sorts before a second is awake.
 _SMALL = 10_000
 
-BLOCK = 4
-"""Columns have a multiple of so many bins, which are then summed up quickly."""
-
 FIRST_WIDTH = 4
 WIDTH_PER_ROOT = 0.9
 
@@ -43,8 +40,7 @@ class Presorted(NamedTuple):
     solid : (d, bins) bool
         Bins inside which no split can fall, because all their values are tied.
     offsets : (d + 1,) int64
-        First histogram cell of each column; column f has offsets[f + 1] − offsets[f] bins, a multiple of `BLOCK`, the
-        last ones empty.
+        First histogram cell of each column; column f has offsets[f + 1] − offsets[f] bins.
     """
 
     order: NDArray[np.int32]
@@ -80,18 +76,13 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
 
     parts = threads if n * d > _SMALL else 1
     n_bins = side_by_side(lambda part: [sort_column(f) for f in range(part, d, parts)], parts)
-    table.offsets[1:] = np.cumsum([_rounded_up(n_bins[f % parts][f // parts]) for f in range(d)])
+    table.offsets[1:] = np.cumsum([n_bins[f % parts][f // parts] for f in range(d)])
     return table
 
 
 def _most_bins(n: int) -> int:
     """No column has more bins: ties can at most double the number that `cut_bins` makes without them."""
-    return _rounded_up(min(n, 2 * (int(4 / WIDTH_PER_ROOT * np.sqrt(n / 2)) + 2 * FIRST_WIDTH) + 8))
-
-
-def _rounded_up(n_bins: int) -> int:
-    """The next multiple of `BLOCK`."""
-    return -(-n_bins // BLOCK) * BLOCK
+    return min(n, 2 * (int(4 / WIDTH_PER_ROOT * np.sqrt(n / 2)) + 2 * FIRST_WIDTH) + 8)
 
 
 @njit(**OPTIONS)

@@ -7,7 +7,7 @@ from numba import njit
 
 from .options import INNER
 
-# Places in `limits` (whole numbers) and `floors` (real numbers), which are tuples.
+# Places in `limits` (int64) and `floors` (float64).
 MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 LEAST_GAIN, LEAST_SPREAD, SQUARE_UNIT = 0, 1, 2
 

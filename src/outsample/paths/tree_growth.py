@@ -167,17 +167,17 @@ class Grower:
         rules = self._rules
         if rules.packed:
             return y.astype(np.int64)[:, None] + (1 << self._kernel.SHIFT), 0.0, 1.0, rules
+        ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
-            codes = y.astype(np.int64)
-            points = np.stack([codes, self._mass] if rules.weighted else [codes], axis=1)
-            return points, 0.0, self._mass_unit, rules
+            columns = [y.astype(np.int64), self._mass if rules.weighted else ones]
+            return np.stack(columns, axis=1), 0.0, self._mass_unit, rules
         values = np.ascontiguousarray(y, np.float64)
         center = _round_center(values)
         amounts = (values - center) * (self._weight if rules.weighted else 1.0)
         unit, sums = _fixed_point(amounts)
         coarse_unit, squares = _fixed_point(amounts * (values - center), up=True)
         masses = [self._mass] if rules.weighted else []
-        points = np.stack([np.ones_like(sums), *masses, sums, squares, values.view(np.int64)], axis=1)
+        points = np.stack([ones, *masses, sums, squares, values.view(np.int64)], axis=1)
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
         noise = 1e-13 * float(np.abs(values - center).max()) ** 2
@@ -190,15 +190,17 @@ class Grower:
 
     def _node_sums(self, total: NDArray[np.int64], unit: float) -> tuple[Floats, Floats]:
         """(weight, label sums) of every node from its channels."""
-        rules, first = self._rules, int(self._rules.weighted)
+        rules, first = self._rules, 1 + self._rules.weighted
         if rules.packed:
             size, ones = total[:, 0] >> self._kernel.SHIFT, total[:, 0] & self._kernel.LOW_HALF
             return size.astype(np.float64), np.stack([size - ones, ones], axis=1).astype(np.float64)
-        if rules.n_classes:
-            mass, sums = total[:, first:].sum(axis=1).astype(np.float64), total[:, first:].astype(np.float64)
-            return mass * self._mass_unit, sums * self._mass_unit
-        mass, sums = total[:, first].astype(np.float64), total[:, first + 1, None].astype(np.float64)
-        return mass * self._mass_unit, sums * unit
+        counted = total[:, first - 1]
+        mass = counted.astype(np.float64) * self._mass_unit
+        if not rules.n_classes:
+            return mass, total[:, first, None].astype(np.float64) * unit
+        known = total[:, first:]
+        sums = np.concatenate([known, (counted - known.sum(axis=1))[:, None]], axis=1)
+        return mass, sums.astype(np.float64) * self._mass_unit
 
     def _shape_of_work(self, draws: int) -> tuple[int, int]:
         """(threads, histograms each keeps) within the memory budget."""
