@@ -30,8 +30,8 @@ def report(names: list[str], repeats: int, quick: bool) -> Iterator[str]:
     yield "# Benchmarks"
     yield ""
     yield f"{machine()}."
-    yield f"Medians of {repeats}, {datetime.now(UTC):%B %Y}. `n ×` means that the other side takes n times as long; a star"
-    yield "marks a slow side that is partly interpolated."
+    yield f"Medians of {repeats}, {datetime.now(UTC):%B %Y}. `n ×` means that the other side takes n times as long;"
+    yield "a star marks a slow side that is partly interpolated."
     yield ""
     for name in names:
         module = import_module(name)
