@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
+from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
 from outsample._kernels.trees_presort import CLOSENESS, presort
 from outsample.paths.tree_growth import Grower, Stopping
@@ -108,16 +105,7 @@ for n_classes, criterion in ((2, "entropy"), (2, "gini"), (3, "entropy"), (3, "g
 
 
 def test_same_trees_without_the_compiler():
-    with_compiler, without = (
-        subprocess.run(
-            [sys.executable, "-W", "error", "-c", SCRIPT],
-            env=dict(os.environ, NUMBA_DISABLE_JIT=switch),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for switch in ("0", "1")
-    )
+    with_compiler, without = printed_with_and_without_compiler(SCRIPT)
     assert with_compiler == without
     assert with_compiler.count("\n") == 20
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from brute_force import check_left_out, check_smoother, refitted_left_out
@@ -15,6 +11,7 @@ from sklearn.metrics import confusion_matrix, pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
+from compiler_switch import printed_with_and_without_compiler
 from outsample.paths import RefitPath, find_path
 from outsample.paths.base import Design
 from outsample.paths.neighbors import NeighborsPath
@@ -243,15 +240,6 @@ for weights in ("uniform", "distance"):
 
 
 def test_same_answers_with_the_compiler_off():
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", PLAIN_RUN],
-            env={**os.environ, "NUMBA_DISABLE_JIT": off},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for off in ("0", "1")
-    ]
+    answers = printed_with_and_without_compiler(PLAIN_RUN)
     assert answers[0] == answers[1]
     assert len(answers[0]) > 1000

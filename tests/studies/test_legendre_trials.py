@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
+from compiler_switch import printed_with_and_without_compiler
 from outsample import penalties
 from outsample._kernels import legendre
 from outsample.datasets import LegendreProblem
@@ -79,16 +76,7 @@ for kernel, more in ((legendre.order_trials, (4,)), (legendre.ridge_trials, (4, 
 
 
 def test_same_trials_without_the_compiler():
-    runs = [
-        subprocess.run(
-            [sys.executable, "-W", "error", "-c", SCRIPT],
-            env=dict(os.environ, NUMBA_DISABLE_JIT=switch),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for switch in ("0", "1")
-    ]
+    runs = printed_with_and_without_compiler(SCRIPT)
     assert runs[0] == runs[1]
     assert runs[0].count("\n") == 2
 

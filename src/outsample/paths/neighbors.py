@@ -182,8 +182,7 @@ def _searched_together(estimator: Any, ks: NDArray[np.int64], X: Any) -> list[ND
 
 def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...], out: Floats) -> None:
     """`kernel(labels, *settings, results)` on slices of the draws, in threads; kernels release the lock."""
-    threads = n_threads() if Y.size > _SMALL_BATCH else 1
-    over_slices(lambda first, last: kernel(Y[first:last], *settings, out[first:last]), len(Y), threads)
+    _in_slices(lambda first, last: kernel(Y[first:last], *settings, out[first:last]), Y)
 
 
 def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: Floats) -> None:
@@ -194,4 +193,9 @@ def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: F
             few = slice(start, min(start + _DRAWS_ABREAST, last))
             kernels().two_class_counts(neighbours, ks, slots, np.ascontiguousarray(Y[few].T, np.int32), counts[few])
 
-    over_slices(count, len(Y), n_threads() if Y.size > _SMALL_BATCH else 1)
+    _in_slices(count, Y)
+
+
+def _in_slices(work: Callable[[int, int], None], Y: Array) -> None:
+    """work(first, last) on slices of the draws, in threads where there is enough to do."""
+    over_slices(work, len(Y), n_threads() if Y.size > _SMALL_BATCH else 1)
