@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.running import child_generator
+from outsample.threads import n_threads, over_slices
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -291,6 +292,10 @@ class HalfFlips(LabelScheme):
         _check_binary("flips of a random half", n_classes)
 
 
+# Labels that one thread draws before a second is awake.
+_SHORT = 30_000
+
+
 class LabelDraws(Sequence[Array]):
     """A sequence of label vectors; all distinct arrangements when they are few.
 
@@ -312,12 +317,25 @@ class LabelDraws(Sequence[Array]):
     def __getitem__(self, index: Any) -> Any:
         """Draw `index`, (n[, outputs]), or a stack of them for a slice."""
         if isinstance(index, slice):
-            return np.stack([self[i] for i in range(*index.indices(len(self)))])
+            return self._stacked(range(*index.indices(len(self))))
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
         if self._all is not None:
             return self._all[index]
         return self.scheme.draw(self._y, child_generator(self._seed, index))
+
+    def _stacked(self, indices: range) -> Array:
+        """Several draws; where they are long, threads share them."""
+        first = self[indices[0]]
+        stack = np.empty((len(indices), *first.shape), first.dtype)
+        stack[0] = first
+
+        def fill(start: int, stop: int) -> None:
+            for k in range(start + 1, stop + 1):
+                stack[k] = self[indices[k]]
+
+        over_slices(fill, len(indices) - 1, n_threads() if stack.size > _SHORT else 1)
+        return stack
 
     def fresh(self, index: int, how_many: int) -> Array:
         """Further label vectors of the same scheme, for judging fit `index` on labels it never saw.

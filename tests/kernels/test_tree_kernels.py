@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -63,21 +65,84 @@ def test_best_split_against_brute_force(n_classes, criterion, weighted):
         assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-def test_bins_cover_the_table_and_part_no_ties():
+def table_with_ties():
     rng = np.random.default_rng(1)
     columns = [rng.normal(size=3000), rng.integers(0, 5, 3000), np.zeros(3000), rng.poisson(0.1, 3000)]
+    columns.append(np.where(rng.random(3000) < 0.6, 0.0, -rng.exponential(size=3000)))
     X = np.column_stack(columns).astype(np.float32)
-    table = presort(X, threads=2)
+    return X, presort(X, threads=2)
+
+
+def bin_edges(table, level, f):
+    return table.edges[level, f, : table.offsets[level, f + 1] - table.offsets[level, f] + 1]
+
+
+def test_bins_cover_the_table_and_part_no_ties():
+    X, table = table_with_ties()
     for f in range(X.shape[1]):
-        edges = table.edges[f, : table.offsets[f + 1] - table.offsets[f] + 1]
         values = table.values[f]
-        assert (edges[0], edges[-1]) == (0, 3000)
-        assert (np.diff(edges) > 0).all()
-        assert (values[edges[1:-1]] > values[edges[1:-1] - 1]).all()
         np.testing.assert_array_equal(X[table.order[f], f], values)
-        np.testing.assert_array_equal(table.order[f][table.rank[:, f]], np.arange(3000))
-        np.testing.assert_array_equal(np.searchsorted(edges, table.rank[:, f], side="right") - 1, table.codes[:, f])
-    assert table.offsets[3] - table.offsets[2] == 1
+        assert (np.diff(values) >= 0).all()
+        np.testing.assert_array_equal(table.order[f][table.rank[f]], np.arange(3000))
+        for level in range(len(table.edges)):
+            edges = bin_edges(table, level, f)
+            assert (edges[0], edges[-1]) == (0, 3000)
+            assert (np.diff(edges) > 0).all()
+            assert (values[edges[1:-1]] > values[edges[1:-1] - 1]).all()
+            cell = table.cell_at[level][table.cells[:, f]]
+            found = np.searchsorted(edges, table.rank[f], side="right") - 1
+            np.testing.assert_array_equal(found, cell.astype(int) - table.offsets[level, f])
+    assert table.offsets[0, 3] - table.offsets[0, 2] == 1
+
+
+def test_levels_join_whole_bins_and_are_solid_only_where_all_values_are_tied():
+    X, table = table_with_ties()
+    for level in range(1, len(table.edges)):
+        for f in range(X.shape[1]):
+            below, edges = bin_edges(table, level - 1, f), bin_edges(table, level, f)
+            assert np.isin(edges, below).all()
+            above = table.cell_above[level - 1][table.offsets[level - 1, f] : table.offsets[level - 1, f + 1]]
+            found = np.searchsorted(edges, below[:-1], side="right") - 1
+            np.testing.assert_array_equal(above - table.offsets[level, f], found)
+            for b, (start, end) in enumerate(itertools.pairwise(edges)):
+                tied = table.values[f, end - 1] <= table.values[f, start] + CLOSENESS
+                assert table.solid[level, f, b] == tied
+    n_bins = np.diff(table.offsets, axis=1)[:, 0]
+    assert (n_bins[1:] < 0.45 * n_bins[:-1]).all()
+
+
+def test_limits_on_leaves_keep_the_best_split_that_obeys_them():
+    rng = np.random.default_rng(3)
+    for trial in range(20):
+        n = int(rng.integers(60, 700))
+        X = np.round(rng.normal(size=(n, 2)), 1 + trial % 3).astype(np.float32)
+        y, min_leaf = rng.integers(0, 2, n), int(rng.integers(2, n // 4))
+        for criterion in ("gini", "entropy"):
+            stopping = Stopping(max_leaves=2, max_depth=99, min_split=2, min_leaf=min_leaf, min_decrease=0.0)
+            (growth,) = Grower(X, criterion, stopping, 2, None).grow(y[None], with_leaves=True)
+            best = best_by_brute_force(X, y, np.ones(n), criterion, min_leaf)
+            parts = [growth.leaf == node for node in (1, 2)]
+            assert min(part.sum() for part in parts) >= min_leaf
+            found = impurity_mass(y, np.ones(n), criterion)
+            found -= sum(impurity_mass(y[part], np.ones(n)[part], criterion) for part in parts)
+            assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_classes", "criterion"), KINDS)
+@pytest.mark.parametrize("per_node", [False, True])
+def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, per_node):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 4)).astype(np.float32)
+    y = rng.integers(0, n_classes, 900) if n_classes else rng.normal(size=900)
+    grown = []
+    for leaves in (5, 23, 90):
+        stopping = Stopping(max_leaves=leaves, max_depth=99, min_split=2, min_leaf=1, min_decrease=0.0)
+        (growth,) = Grower(X, criterion, stopping, n_classes, None, per_node).grow(y[None])
+        assert len(growth.split) == leaves - 1
+        grown.append(growth)
+    for smaller, larger in itertools.pairwise(grown):
+        np.testing.assert_array_equal(smaller.split, larger.split[: len(smaller.split)])
+        np.testing.assert_array_equal(smaller.sums, larger.sums[: len(smaller.sums)])
 
 
 def test_wrong_shapes_never_reach_a_kernel():
@@ -85,9 +150,9 @@ def test_wrong_shapes_never_reach_a_kernel():
     rules = trees.Rules(True, 1, 2, False, False, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.empty(0))
     space = trees.Workspace(table, rules, 2)
     with pytest.raises(ValueError, match="points"):
-        trees.grow(table, np.ones((4, 1), np.int64), rules, space, with_leaf=True)
+        trees.grow(table, np.ones(4, np.uint8), rules, space, with_leaf=True)
     with pytest.raises(ValueError, match="points"):
-        trees.grow(table, np.ones((5, 1), np.float64), rules, space, with_leaf=True)
+        trees.grow(table, np.ones(5, np.float64), rules, space, with_leaf=True)
 
 
 SCRIPT = """

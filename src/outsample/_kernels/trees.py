@@ -12,12 +12,14 @@ gains the older one is split first.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .trees_channels import Scratch as ChannelScratch
 from .trees_channels import grow_channels
+from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
 from .trees_packed_groups import LOW_HALF, SHIFT
 from .trees_presort import Presorted, presort
@@ -26,6 +28,9 @@ __all__ = ["LOW_HALF", "SHIFT", "Grown", "Presorted", "Rules", "Workspace", "gro
 
 LARGEST_SORTED = 24
 """Leaves with no more samples are sorted instead of counted in bins."""
+
+LARGEST_SORTED_BIN = 1024
+"""Leaves with no more samples may open a bin by sorting those of their members that fall into it."""
 
 
 class Rules(NamedTuple):
@@ -74,27 +79,29 @@ class Workspace:
     """Scratch memory of one thread; see `trees_leaves` for `place` and `leaves`."""
 
     def __init__(self, table: Presorted, rules: Rules, n_histograms: int) -> None:
-        n, cells = table.order.shape[1], int(table.offsets[-1])
-        leaves, channels = rules.max_leaves, rules.n_channels
+        d, n = table.order.shape
+        cells, leaves, channels = int(table.offsets[0, -1]), rules.max_leaves, rules.n_channels
         n_histograms = max(n_histograms, 2)
         self.place = np.empty((3, n), np.int32)
         self.counts = np.empty((n_histograms, cells * channels), np.int64)
         self.leaves = np.empty((max(leaves, n_histograms), 9), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
-        self.picks = np.empty((2, max(cells, LARGEST_SORTED)), np.int64)
-        self.bounds = np.empty(cells)
-        self.left = np.empty((2, channels), np.int64)
-        self.lefts = np.empty((0 if rules.packed else cells + 1, channels), np.int64)
-        self.metric = np.empty((3, max(rules.n_classes, 2)))
-        edges = cells + table.order.shape[0] if rules.packed else 0
-        self.groups = np.empty(edges, np.int64)
-        self.measures = np.empty((4, edges))
+        keys, tally = np.empty((2, LARGEST_SORTED_BIN), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
+        picks, bounds = np.empty((2, cells), np.int64), np.empty(cells)
+        self.scratch: PackedScratch | ChannelScratch
+        if rules.packed:
+            groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
+            self.scratch = PackedScratch(groups, worth, marked, picks, bounds, keys, tally)
+        else:
+            lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
+            left = np.empty((2, channels), np.int64)
+            self.scratch = ChannelScratch(picks[0], lefts, bounds, left, metric, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
-        n, cells = table.order.shape[1], int(table.offsets[-1])
+        n, cells = table.order.shape[1], int(table.offsets[0, -1])
         per_leaf = 8 * (12 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
         return int(
@@ -122,28 +129,26 @@ class Grown(NamedTuple):
     leaf: NDArray[np.int32]
 
 
-def grow(table: Presorted, points: NDArray[np.int64], rules: Rules, space: Workspace, with_leaf: bool) -> Grown:
+def grow(table: Presorted, points: NDArray[Any], rules: Rules, space: Workspace, with_leaf: bool) -> Grown:
     """Grow one tree.
 
     Parameters
     ----------
-    points : (n, columns) int64
-        Packed: 2³² + class. Classes: the class and the mass. Real values: what the sample adds to each channel,
+    points : (n,) uint8 or (n, columns) int64
+        Packed: the class. Classes: the class and the mass. Real values: what the sample adds to each channel,
         then a column that is equal for equal values.
     """
     n = table.order.shape[1]
-    columns = 1 if rules.packed else (2 if rules.n_classes else rules.n_channels + 1)
-    if points.shape != (n, columns) or points.dtype != np.int64 or space.place.shape[1] != n:
-        raise ValueError(f"points must be int64 of shape {(n, columns)}, got {points.dtype} {points.shape}")
+    shape = (n,) if rules.packed else (n, 2 if rules.n_classes else rules.n_channels + 1)
+    dtype = np.dtype(np.uint8 if rules.packed else np.int64)
+    if points.shape != shape or points.dtype != dtype or space.place.shape[1] != n:
+        raise ValueError(f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}")
     split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
     total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
     leaf = np.empty(n if with_leaf else 0, np.int32)
-    given = (*table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
-    scratch = (space.place, space.counts, space.leaves, space.gains, space.sums, space.picks, space.bounds)
-    if rules.packed:
-        leaves = int(grow_packed(*given, *scratch, split, column, total, leaf, space.groups, space.measures))
-    else:
-        leaves = int(grow_channels(*given, *scratch, split, column, total, leaf, space.lefts, space.left, space.metric))
+    given = (table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
+    room = (space.place, space.counts, space.leaves, space.gains, space.sums, space.scratch)
+    leaves = int((grow_packed if rules.packed else grow_channels)(*given, *room, split, column, total, leaf))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
@@ -153,5 +158,5 @@ def warmup() -> None:
     for packed in (True, False):
         channels = 1 if packed else 3
         rules = Rules(packed, channels, 3, False, True, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
-        points = np.ones((4, 1 if packed else 2), np.int64)
+        points = np.ones(4, np.uint8) if packed else np.ones((4, 2), np.int64)
         grow(table, points, rules, Workspace(table, rules, 2), with_leaf=False)

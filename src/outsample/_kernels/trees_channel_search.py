@@ -11,7 +11,7 @@ from numba import njit
 
 from .options import INNER
 from .trees_channel_gains import add_sample, raised, take
-from .trees_leaves import END, SLOT, START, sort_members
+from .trees_leaves import END, SLOT, START, ZERO, level_of, sort_members
 from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY, FIRST, N_CLASSES, NO_SPLIT, bound_inside
 
@@ -102,14 +102,13 @@ def bound_unit(own, farther, mass_before, mass, bar, limits, square_unit, metric
 
 
 @njit(**INNER)
-def search_edges(
-    counts, slot, limits, square_unit, edges, solid, offsets, leaves, gains, sums, picks, lefts, bounds, left,
-    own, metric, x_log_x,
-):  # fmt: skip
-    """Best bin edge; collects the bins that may hide something better, returns their number."""
+def search_edges(counts, slot, bar, limits, square_unit, level, table, leaves, gains, sums, scratch, x_log_x):
+    """Best bin edge that gains more than `bar`; collects bins that may hide something better, returns their number."""
+    picks, lefts, bounds, metric = scratch.picks, scratch.lefts, scratch.bounds, scratch.metric
+    left, own, offsets = scratch.left[0], scratch.left[1], table.offsets[level]
     first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], left.size
     size, mass = sums[0, slot, 0], float(sums[0, slot, first - 1])
-    bar, n_picks = NO_SPLIT, 0
+    n_picks = 0
     for f in range(offsets.size - 1):
         left[:] = 0
         far_before, mass_before = 0.0, 0.0
@@ -123,8 +122,9 @@ def search_edges(
             b, mass_after = cell - offsets[f], float(left[first - 1])
             far = distance_squared(left, mass, first, n_classes, metric)
             if left[0] < size and worth_a_look(far, bar, mass, mass_after, limits, metric):
-                bar = take(left, f, np.int64(edges[f, b + 1]), bar, slot, limits, sums, gains, leaves, x_log_x)
-            if own[0] > 1 and not solid[f, b]:
+                end = np.int64(table.edges[level, f, b + 1])
+                bar = take(left, f, end, bar, slot, limits, sums, gains, leaves, x_log_x)
+            if own[0] > 1 and not table.solid[level, f, b]:
                 farther = max(far_before, far)
                 bounds[n_picks] = bound_unit(own, farther, mass_before, mass, bar, limits, square_unit, metric)
                 if bounds[n_picks] > bar:
@@ -136,56 +136,60 @@ def search_edges(
 
 @njit(**INNER)
 def search_counted(
-    counts, slot, limits, square_unit, order, values, edges, solid, offsets, points, place, leaves, gains, sums, picks,
-    lefts, bounds, left, own, metric, x_log_x,
+    counts, slot, bar, limits, square_unit, table, points, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
-    """Best split of a leaf with a histogram: first the bin edges, then the bins that may hide a better one."""
+    """Best split that gains more than `bar`, of a leaf with a histogram: first bin edges, then what bins may hide."""
     total = sums[0, slot]
-    prepare_metric(total, limits, metric)
-    n_picks = search_edges(
-        counts, slot, limits, square_unit, edges, solid, offsets, leaves, gains, sums, picks, lefts, bounds,
-        left, own, metric, x_log_x,
-    )  # fmt: skip
-    bar = raised(gains[slot], total, limits)
+    prepare_metric(total, limits, scratch.metric)
+    level = level_of(total[0], place.shape[1], table.offsets.shape[0])
+    n_picks = search_edges(counts, slot, bar, limits, square_unit, level, table, leaves, gains, sums, scratch, x_log_x)
+    bar = max(bar, raised(gains[slot], total, limits))
     for k in range(n_picks):
-        if bounds[k] > bar:
+        if scratch.bounds[k] > bar:
             bar = search_bin(
-                picks[k], lefts[k], bar, slot, limits, order, values, edges, points, place, leaves, gains, sums,
-                metric, x_log_x,
+                scratch.picks[k], scratch.lefts[k], bar, slot, limits, level, table, points, place, leaves, gains, sums,
+                scratch, x_log_x,
             )  # fmt: skip
 
 
 @njit(**INNER)
 def search_bin(
-    pick, left, bar, slot, limits, order, values, edges, points, place, leaves, gains, sums, metric, x_log_x
+    pick, left, bar, slot, limits, level, table, points, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
     """Try every split strictly inside a bin, `left` of which lie these sums; returns the next split's bar."""
     f, b = pick >> SHIFT, pick & LOW_HALF
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    first, n_classes, metric = limits[FIRST], limits[N_CLASSES], scratch.metric
     mass, last = float(sums[0, slot, first - 1]), np.float32(np.inf)
-    for p in range(edges[f, b], edges[f, b + 1]):
-        i = np.int64(order[f, p])
+    start, end = table.edges[level, f, b], table.edges[level, f, b + 1]
+    m = leaves[slot, END] - leaves[slot, START]
+    by_members = 2 * m < end - start and m <= scratch.keys.shape[1]
+    if by_members:
+        start, end = ZERO, sort_members(f, slot, start, end, table.rank, place, leaves, scratch.keys, scratch.tally)
+    for k in range(start, end):
+        p = scratch.keys[0, k] >> SHIFT if by_members else np.int64(k)
+        i = np.int64(table.order[f, p])
         if place[SLOT, i] != slot:
             continue
-        if values[f, p] > last + CLOSENESS:
+        if table.values[f, p] > last + CLOSENESS:
             far = distance_squared(left, mass, first, n_classes, metric)
             if worth_a_look(far, bar, mass, float(left[first - 1]), limits, metric):
-                bar = take(left, f, np.int64(p), bar, slot, limits, sums, gains, leaves, x_log_x)
+                bar = take(left, f, p, bar, slot, limits, sums, gains, leaves, x_log_x)
         add_sample(left, i, points, limits)
-        last = values[f, p]
+        last = table.values[f, p]
     return bar
 
 
 @njit(**INNER)
-def search_small(slot, limits, values, rank, points, place, leaves, gains, sums, keys, left, x_log_x):
-    """Best split of a leaf so small that sorting its members is cheaper than counting them in bins."""
-    bar = NO_SPLIT
-    for f in range(values.shape[0]):
-        sort_members(f, slot, rank, place, leaves, keys)
+def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x):
+    """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
+    d, n = table.order.shape
+    left, keys = scratch.left[0], scratch.keys
+    for f in range(d):
+        found = sort_members(f, slot, ZERO, n, table.rank, place, leaves, keys, scratch.tally)
         for v in range(left.size):
             left[v] = 0
-        for k in range(leaves[slot, END] - leaves[slot, START] - 1):
-            add_sample(left, keys[k] & LOW_HALF, points, limits)
-            here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
-            if values[f, following] > values[f, here] + CLOSENESS:
+        for k in range(found - 1):
+            add_sample(left, keys[0, k] & LOW_HALF, points, limits)
+            here, following = keys[0, k] >> SHIFT, keys[0, k + 1] >> SHIFT
+            if table.values[f, following] > table.values[f, here] + CLOSENESS:
                 bar = take(left, f, following, bar, slot, limits, sums, gains, leaves, x_log_x)

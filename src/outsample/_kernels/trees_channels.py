@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from .options import INNER, OPTIONS
 from .trees_channel_gains import is_uniform
@@ -20,12 +23,16 @@ from .trees_leaves import (
     SAMPLES,
     SLOT,
     START,
+    WAITING,
     ZERO,
     divide,
+    fold_histogram,
     histograms_of_children,
+    least_wanted,
+    level_of,
     plant,
-    pop,
-    push,
+    release,
+    wait,
 )
 from .trees_rules import (
     FIRST,
@@ -41,11 +48,31 @@ from .trees_rules import (
 )
 
 
+class Scratch(NamedTuple):
+    """Room for the search of one leaf.
+
+    Attributes
+    ----------
+    picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
+    left, metric : sums of two left sides; what `prepare_metric` writes
+    keys, tally : for sorting members
+    """
+
+    picks: NDArray[np.int64]
+    lefts: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+    left: NDArray[np.int64]
+    metric: NDArray[np.float64]
+    keys: NDArray[np.int64]
+    tally: NDArray[np.int32]
+
+
 @njit(**INNER)
-def count_members(counts, slot, sign, codes, offsets, points, place, leaves, n_channels, limits):
+def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits):
     """Add (or take away) the samples of a leaf to a histogram."""
-    n, d = codes.shape
+    n, d = table.cells.shape
     start, end, first, n_classes = leaves[slot, START], leaves[slot, END], limits[FIRST], limits[N_CLASSES]
+    cell_at = table.cell_at[level]
     # Many members are better met in the order of the table, which is how memory lies.
     in_order = 8 * (end - start) > n
     for q in range(n if in_order else end - start):
@@ -55,7 +82,7 @@ def count_members(counts, slot, sign, codes, offsets, points, place, leaves, n_c
         if n_classes == 0:
             mass, total, square = sign * points[i, first - 1], sign * points[i, first], sign * points[i, first + 1]
             for f in range(d):
-                base = (offsets[f] + codes[i, f]) * n_channels
+                base = cell_at[table.cells[i, f]] * n_channels
                 counts[base] += sign
                 if first == 2:
                     counts[base + 1] += mass
@@ -64,7 +91,7 @@ def count_members(counts, slot, sign, codes, offsets, points, place, leaves, n_c
         else:
             code, mass = points[i, 0], sign * points[i, 1]
             for f in range(d):
-                base = (offsets[f] + codes[i, f]) * n_channels
+                base = cell_at[table.cells[i, f]] * n_channels
                 counts[base] += sign
                 if first == 2:
                     counts[base + 1] += mass
@@ -73,33 +100,37 @@ def count_members(counts, slot, sign, codes, offsets, points, place, leaves, n_c
 
 
 @njit(**INNER)
-def share_counts(slot, new, counts, codes, offsets, points, place, leaves, n_channels, limits):
-    """Histograms of both children: count the smaller child, subtract it from the parent's."""
+def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits):
+    """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
+    n, n_levels = place.shape[1], table.offsets.shape[0]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
+    larger, smaller = leaves[slot, END] - leaves[slot, START], leaves[new, END] - leaves[new, START]
+    level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
-        for cell in range(counts.shape[1]):
-            counts[h_new, cell] = 0
-        count_members(counts[h_new], new, ONE, codes, offsets, points, place, leaves, n_channels, limits)
-        for cell in range(counts.shape[1]):
+        counts[h_new, : table.offsets[level_new, -1] * n_channels] = 0
+        count_members(counts[h_new], new, ONE, level_new, table, points, place, leaves, n_channels, limits)
+    if h == NONE:
+        return
+    if h_new != NONE and level_new == level:
+        for cell in range(table.offsets[level, -1] * n_channels):
             counts[h, cell] -= counts[h_new, cell]
-    elif h != NONE:
-        count_members(counts[h], new, MINUS_ONE, codes, offsets, points, place, leaves, n_channels, limits)
+    else:
+        count_members(counts[h], new, MINUS_ONE, level, table, points, place, leaves, n_channels, limits)
+    fold_histogram(counts[h], n_channels, level, level_of(larger, n, n_levels), table)
 
 
 @njit(**OPTIONS)
 def grow_channels(
-    order, values, rank, codes, edges, solid, offsets, points, limits, floors, x_log_x, place, counts, leaves, gains,
-    sums, picks, bounds, split, column, total, leaf, lefts, left, metric,
+    table, points, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
-    max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], left.shape[1]
+    max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
     n_free = plant(counts.shape[0], place, leaves)
-    for cell in range(counts.shape[1]):
-        counts[0, cell] = 0
-    count_members(counts[0], ZERO, ONE, codes, offsets, points, place, leaves, n_channels, limits)
+    counts[0] = 0
+    count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits)
     for v in range(n_channels):
         sums[0, 0, v] = 0
-        for b in range(offsets[1]):
+        for b in range(table.offsets[0, 1]):
             sums[0, 0, v] += counts[0, b * n_channels + v]
         total[0, v] = sums[0, 0, v]
     n_leaves, n_waiting = ONE, ZERO
@@ -115,41 +146,45 @@ def grow_channels(
                 or is_uniform(child, points, limits, floors, place, leaves, sums)
             ):
                 continue
-            h = leaves[child, HISTOGRAM]
+            h, mass = leaves[child, HISTOGRAM], float(sums[0, child, limits[FIRST] - 1])
+            unit = mass if limits[PER_NODE] else 1.0
+            bar = least_wanted(unit, n_waiting, max_leaves - n_leaves, gains, leaves)
             if m <= small:
-                search_small(
-                    child, limits, values, rank, points, place, leaves, gains, sums, picks[0], left[0], x_log_x
-                )
+                search_small(child, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x)
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    for cell in range(counts.shape[1]):
-                        counts[h, cell] = 0
-                    count_members(counts[h], child, ONE, codes, offsets, points, place, leaves, n_channels, limits)
+                    level = level_of(m, place.shape[1], table.offsets.shape[0])
+                    counts[h, : table.offsets[level, -1] * n_channels] = 0
+                    count_members(counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits)
                 search_counted(
-                    counts[h], child, limits, floors[SQUARE_UNIT], order, values, edges, solid, offsets, points, place,
-                    leaves, gains, sums, picks[0], lefts, bounds, left[0], left[1], metric, x_log_x,
+                    counts[h], child, bar, limits, floors[SQUARE_UNIT], table, points, place, leaves, gains, sums,
+                    scratch, x_log_x,
                 )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
-                if limits[PER_NODE]:
-                    gains[child] /= float(sums[0, child, limits[FIRST] - 1])
-                push(child, n_waiting, gains, leaves)
-                n_waiting += 1
+                gains[child] /= unit
+                dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)
+                if dropped == NONE:
+                    n_waiting += 1
+                else:
+                    n_free = release(dropped, n_free, leaves)
         if n_waiting == 0:
             break
-        slot, new = pop(n_waiting, gains, leaves), n_leaves
         n_waiting -= 1
+        slot, new = leaves[n_waiting, WAITING], n_leaves
         n_leaves += 1
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
-        left_slot = divide(slot, new, sums[1, slot, 0], order, rank, place, leaves)
+        left_slot = divide(slot, new, sums[1, slot, 0], table.order, table.rank, place, leaves)
         for v in range(n_channels):
             of_left, of_right = sums[1, slot, v], sums[0, slot, v] - sums[1, slot, v]
             sums[0, left_slot, v], sums[0, slot + new - left_slot, v] = of_left, of_right
             total[2 * new - 1, v], total[2 * new, v] = of_left, of_right
         if n_leaves < max_leaves:
-            n_free = histograms_of_children(slot, new, small, n_free, leaves)
-            share_counts(slot, new, counts, codes, offsets, points, place, leaves, n_channels, limits)
+            larger_asks = leaves[slot, END] - leaves[slot, START] > small
+            smaller_asks = leaves[new, END] - leaves[new, START] > small
+            n_free = histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
+            share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits)
     for i in range(leaf.size):
         leaf[i] = leaves[place[SLOT, i], NODE]
     return n_leaves

@@ -6,8 +6,8 @@ new slot, so that work is proportional to the smaller child. Two arrays hold eve
 place : (3, n) int32
     Samples grouped by leaf; the place of each sample in that list; the slot of each sample.
 leaves : (max_leaves, 9) int64
-    Per slot: range of samples, node, depth, histogram, best cut (column, position); then, as two stacks that have
-    nothing to do with the row's slot, the heap of leaves waiting to be split and the free histograms.
+    Per slot: range of samples, node, depth, histogram, best cut (column, position); then, as two lists that have
+    nothing to do with the row's slot, the leaves waiting to be split, the next one last, and the free histograms.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ import numpy as np
 from numba import njit
 
 from .options import INNER
+from .trees_rules import NO_SPLIT
 
 SAMPLES, WHERE, SLOT = 0, 1, 2
-START, END, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, HEAP, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+START, END, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 NONE = -1
+
+# No more keys are sorted by insertion alone.
+FEW = 16
 
 # A bare number as an argument makes numba compile the callee once more for that number.
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)
@@ -63,7 +67,7 @@ def divide(slot, new, size_left, order, rank, place, leaves):
             belongs = place[SLOT, i] == slot
         else:
             i = place[SAMPLES, q]
-            belongs = (rank[i, f] < position) == left_is_small
+            belongs = (rank[f, i] < position) == left_is_small
         if belongs:
             tail -= 1
             other, hole = place[SAMPLES, tail], place[WHERE, i]
@@ -89,60 +93,120 @@ def precedes(a, b, gains, leaves):
 
 
 @njit(**INNER)
-def push(slot, n_waiting, gains, leaves):
-    """Add a leaf to the heap of leaves that can be split."""
-    k = n_waiting
-    while k > 0 and precedes(slot, leaves[(k - 1) // 2, HEAP], gains, leaves):
-        leaves[k, HEAP] = leaves[(k - 1) // 2, HEAP]
-        k = (k - 1) // 2
-    leaves[k, HEAP] = slot
+def wait(slot, n_waiting, n_wanted, gains, leaves):
+    """Add a leaf to those waiting to be split; returns the leaf that waits no longer, or NONE.
 
-
-@njit(**INNER)
-def pop(n_waiting, gains, leaves):
-    """Take the first leaf from the heap."""
-    first, last = leaves[0, HEAP], leaves[n_waiting - 1, HEAP]
-    k, child = 0, 1
-    while child < n_waiting - 1:
-        if child + 1 < n_waiting - 1 and precedes(leaves[child + 1, HEAP], leaves[child, HEAP], gains, leaves):
-            child += 1
-        if not precedes(leaves[child, HEAP], last, gains, leaves):
-            break
-        leaves[k, HEAP] = leaves[child, HEAP]
-        k, child = child, 2 * child + 1
-    leaves[k, HEAP] = last
-    return first
-
-
-@njit(**INNER)
-def histograms_of_children(slot, new, small, n_free, leaves):
-    """Decide which child keeps a histogram; returns the number of free ones.
-
-    The larger child keeps the parent's unless it is small; the smaller one takes a free one if there is any.
+    When only so many more can be split, a leaf with that many before it never will be.
     """
+    if n_waiting < n_wanted:
+        k = n_waiting
+        while k > 0 and precedes(leaves[k - 1, WAITING], slot, gains, leaves):
+            leaves[k, WAITING] = leaves[k - 1, WAITING]
+            k -= 1
+        leaves[k, WAITING] = slot
+        return NONE
+    last, k = leaves[0, WAITING], 0
+    if not precedes(slot, last, gains, leaves):
+        return slot
+    while k < n_waiting - 1 and precedes(slot, leaves[k + 1, WAITING], gains, leaves):
+        leaves[k, WAITING] = leaves[k + 1, WAITING]
+        k += 1
+    leaves[k, WAITING] = slot
+    return last
+
+
+@njit(**INNER)
+def least_wanted(mass, n_waiting, n_wanted, gains, leaves):
+    """A little less than a leaf must gain to be split at all; `mass` is 1 unless it is gain per mass that counts."""
+    return gains[leaves[0, WAITING]] * mass * (1.0 - 1e-9) if n_waiting == n_wanted else NO_SPLIT
+
+
+@njit(**INNER)
+def release(slot, n_free, leaves):
+    """Free the histogram of a leaf, if it has one; returns the number of free ones."""
     h = leaves[slot, HISTOGRAM]
-    leaves[new, HISTOGRAM] = NONE
     if h == NONE:
         return n_free
-    if leaves[slot, END] - leaves[slot, START] <= small:
-        leaves[slot, HISTOGRAM] = NONE
-        leaves[n_free, FREE] = h
-        return n_free + 1
-    if leaves[new, END] - leaves[new, START] > small and n_free > 0:
-        leaves[new, HISTOGRAM] = leaves[n_free - 1, FREE]
-        return n_free - 1
+    leaves[slot, HISTOGRAM] = NONE
+    leaves[n_free, FREE] = h
+    return n_free + 1
+
+
+@njit(**INNER)
+def histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves):
+    """Give histograms to the children that ask for one, as far as there are; returns the number of free ones.
+
+    The larger child keeps the parent's.
+    """
+    leaves[new, HISTOGRAM] = NONE
+    if leaves[slot, HISTOGRAM] == NONE:
+        return n_free
+    if not larger_asks:
+        n_free = release(slot, n_free, leaves)
+    if smaller_asks and n_free > 0:
+        n_free -= 1
+        leaves[new, HISTOGRAM] = leaves[n_free, FREE]
     return n_free
 
 
 @njit(**INNER)
-def sort_members(f, slot, rank, place, leaves, keys):
-    """Members of a small leaf in ascending order of column f: keys[k] = position · 2³² + sample."""
-    start = leaves[slot, START]
-    for k in range(leaves[slot, END] - start):
-        i = np.int64(place[SAMPLES, start + k])
-        key = np.int64(rank[i, f]) << 32 | i
-        q = k
-        while q > 0 and keys[q - 1] > key:
-            keys[q] = keys[q - 1]
+def level_of(size, n, n_levels):
+    """The level of bins for a leaf of this size."""
+    level, asked = 0, 16 * size
+    while asked <= n and level < n_levels - 1:
+        level += 1
+        asked *= 16
+    return level
+
+
+@njit(**INNER)
+def fold_histogram(counts, n_channels, level, wanted, table):
+    """Join the cells of a histogram to those of a higher level, in place."""
+    while level < wanted:
+        joined = -1
+        for cell in range(table.offsets[level, -1]):
+            fresh = table.cell_above[level, cell] != joined
+            joined = table.cell_above[level, cell]
+            for v in range(n_channels):
+                own = counts[cell * n_channels + v]
+                counts[joined * n_channels + v] = own if fresh else counts[joined * n_channels + v] + own
+        level += 1
+
+
+@njit(**INNER)
+def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
+    """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
+
+    keys[0, k] = position · 2³² + sample. Buckets of equal width are nearly sorted; insertion does the rest.
+    """
+    found, low, high = 0, last, first
+    for k in range(leaves[slot, START], leaves[slot, END]):
+        i = np.int64(place[SAMPLES, k])
+        position = np.int64(rank[f, i])
+        if first <= position < last:
+            keys[1, found] = position << 32 | i
+            low, high = min(low, position), max(high, position)
+            found += 1
+    if found <= FEW:
+        keys[0, :found] = keys[1, :found]
+    else:
+        shift = 32
+        while (high - low) >> (shift - 32) >= found:
+            shift += 1
+        n_buckets = ((high - low) >> (shift - 32)) + 1
+        tally[: n_buckets + 1] = 0
+        for k in range(found):
+            tally[((keys[1, k] - (low << 32)) >> shift) + 1] += 1
+        for bucket in range(1, n_buckets):
+            tally[bucket + 1] += tally[bucket]
+        for k in range(found):
+            bucket = (keys[1, k] - (low << 32)) >> shift
+            keys[0, tally[bucket]] = keys[1, k]
+            tally[bucket] += 1
+    for k in range(1, found):
+        key, q = keys[0, k], k
+        while q > 0 and keys[0, q - 1] > key:
+            keys[0, q] = keys[0, q - 1]
             q -= 1
-        keys[q] = key
+        keys[0, q] = key
+    return found

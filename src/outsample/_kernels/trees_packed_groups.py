@@ -1,10 +1,16 @@
-"""Groups of neighbouring bins of two-class histograms, bounded all at once.
+"""What bins and groups of bins of a two-class node may hide, many at a time.
+
+Between two edges the left side goes from (size, ones) to (size, ones), sample by sample: it stays inside the
+parallelogram whose other two corners meet all ones first, or all zeros first. A gain is convex in (size, ones), so
+nothing inside gains more than the best corner does.
 
 Edges of groups are listed column after column, each column with the edge before its first bin: group e lies between
 edges e − 1 and e. The loops have no branches, so that the compiler does several edges at a time.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,9 +20,64 @@ from .options import INNER
 SHIFT = 32
 LOW_HALF = (1 << SHIFT) - 1
 
-FAR, PRODUCT, REACH, LOW = 0, 1, 2, 3
-"""Rows of `measures`: distance and product of masses at an edge; then, for the group before it, the squared reach,
-about halved for entropy as in `bound_inside`, and the smaller of the products at its two edges."""
+
+class Node(NamedTuple):
+    """A node that is searched, as floats.
+
+    Attributes
+    ----------
+    mass, ones : its samples, and those of class 1
+    scale : distance² / (scale · left · right) is at least the gain
+    rare, flat : for entropy the samples of the rarer class and 0, else 0 and 1; see `exceeds`
+    """
+
+    mass: float
+    ones: float
+    scale: float
+    rare: float
+    flat: float
+
+
+@njit(**INNER)
+def node_of(total, entropy):
+    """The node with these packed sums."""
+    mass, ones = float(total >> SHIFT), float(total & LOW_HALF)
+    if entropy:
+        return Node(mass, ones, ones * (1.0 - ones / mass), min(ones, mass - ones), 0.0)
+    return Node(mass, ones, mass, 0.0, 1.0)
+
+
+@njit(**INNER)
+def distance_and_room(left, ones_left, node):
+    """(distance of a left side from the node's mean, times mass; product of the masses; unit of the distance)."""
+    right = node.mass - left
+    distance = abs(node.mass * ones_left - left * node.ones)
+    return distance, left * right, (left if left < right else right) * node.rare + node.flat
+
+
+@njit(**INNER)
+def exceeds(left, ones_left, level, node):
+    """Whether the gain of a left side may exceed level / scale.
+
+    Entropy gains about half of the chi-square where that is small: (1 + t) ln(1 + t) − t ≤ t²/2 · (1 + 2|t|/3) for
+    t ≥ −1/2, where |t| is at most distance / unit. Gini's gain is the chi-square: there the unit is below any distance.
+    """
+    distance, room, unit = distance_and_room(left, ones_left, node)
+    about_half = 0.5 * unit + 0.335 * distance
+    return (about_half if distance < 0.5 * unit else unit) * distance * distance > level * room * unit
+
+
+@njit(**INNER)
+def may_exceed(before, after, level, node):
+    """Whether any gain from the one edge, excluded, to the other, included, may exceed level / scale."""
+    left, ones_left = float(np.int32(before >> SHIFT)), float(np.int32(before & LOW_HALF))
+    end, ones_end = float(np.int32(after >> SHIFT)), float(np.int32(after & LOW_HALF))
+    ones = ones_end - ones_left
+    return (
+        exceeds(end, ones_end, level, node)
+        | exceeds(left + ones, ones_end, level, node)
+        | exceeds(end - ones, ones_left, level, node)
+    )
 
 
 @njit(**INNER)
@@ -36,37 +97,23 @@ def sum_groups(counts, step, offsets, lefts):
 
 
 @njit(**INNER)
-def measure_edges(lefts, mass, ones, far, product):
-    """Distance from what the node's mean would give, and product of the masses, at every edge."""
+def best_edge(lefts, node, size, min_leaf, worth):
+    """The edge of the largest chi-square, −1 where none may be split at."""
     for e in range(lefts.size):
         left = float(np.int32(lefts[e] >> SHIFT))
-        far[e] = abs(mass * float(np.int32(lefts[e] & LOW_HALF)) - left * ones)
-        product[e] = left * (mass - left)
-
-
-@njit(**INNER)
-def best_edge(lefts, far, product, size, min_leaf):
-    """The edge of the largest chi-square, −1 where none may be split at."""
-    best, most, nearest = -1, 0.0, 1.0
+        distance, room, _ = distance_and_room(left, float(np.int32(lefts[e] & LOW_HALF)), node)
+        worth[e] = distance * distance / (room + 1e-300)
+    best, most = -1, -1.0
     for e in range(lefts.size):
-        if far[e] * far[e] * nearest > most * product[e]:
+        if worth[e] > most:
             left = lefts[e] >> SHIFT
             if min(left, size - left) >= max(min_leaf, 1):
-                best, most, nearest = e, far[e] * far[e], product[e]
+                best, most = e, worth[e]
     return best
 
 
 @njit(**INNER)
-def measure_groups(lefts, mass, rarest, far, product, reach, low):
-    """What the gains inside every group cannot exceed: reach / (scale · low); `rarest` is zero unless for entropy."""
+def mark_groups(lefts, level, node, marked):
+    """Mark the groups that may hold, or end in, a gain above level / scale. The first of a column means nothing."""
     for e in range(lefts.size - 1):
-        size = float(np.int32(lefts[e + 1] >> SHIFT) - np.int32(lefts[e] >> SHIFT))
-        ones = float(np.int32(lefts[e + 1] & LOW_HALF) - np.int32(lefts[e] & LOW_HALF))
-        before, right = float(np.int32(lefts[e] >> SHIFT)), mass - float(np.int32(lefts[e + 1] >> SHIFT))
-        farther = far[e] if far[e] > far[e + 1] else far[e + 1]
-        spread = ones * (size - ones)
-        reached = farther + 0.5 * mass * np.sqrt(spread if spread > 0.0 else 0.0)
-        side = (before if before < right else right) * mass * rarest
-        factor = 0.5 + 0.335 * reached / side if reached < 0.5 * side else 1.0
-        reach[e + 1] = factor * reached * reached
-        low[e + 1] = product[e] if product[e] < product[e + 1] else product[e + 1]
+        marked[e + 1] = may_exceed(lefts[e], lefts[e + 1], level, node)

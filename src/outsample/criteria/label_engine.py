@@ -16,6 +16,9 @@ from outsample.scorers import FRESH_LABELS, SetLoss
 
 Array = NDArray[Any]
 
+LABELS_AT_ONCE = 16 * 2**20
+"""Bytes of drawn labels where nothing else is written down: more would only leave the processor's cache."""
+
 
 def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
     """(optimism, in-sample error) of the fits to draws start … stop − 1, (2, stop − start, models).
@@ -40,8 +43,10 @@ def _batch_size(problem: Problem) -> int:
     design = problem.design
     if not design.batched:
         return 1
-    per_row = 1 if design.lean(problem.loss.statistic) else design.n_models * problem.fitted_width
-    return max(1, problem.memory // (8 * design.n_samples * (per_row + 1)))
+    lean = design.lean(problem.loss.statistic)
+    per_row = 1 if lean else design.n_models * problem.fitted_width
+    memory = min(problem.memory, LABELS_AT_ONCE) if lean else problem.memory
+    return max(1, memory // (8 * design.n_samples * (per_row + 1)))
 
 
 class _Judge:

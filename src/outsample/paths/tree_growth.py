@@ -162,11 +162,11 @@ class Grower:
             x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
         )
 
-    def _points(self, y: Array) -> tuple[NDArray[np.int64], float, float, Any]:
+    def _points(self, y: Array) -> tuple[Array, float, float, Any]:
         """(what each sample adds to its node, center and unit of the sums, rules)."""
         rules = self._rules
         if rules.packed:
-            return y.astype(np.int64)[:, None] + (1 << self._kernel.SHIFT), 0.0, 1.0, rules
+            return y.astype(np.uint8), 0.0, 1.0, rules
         ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
             columns = [y.astype(np.int64), self._mass if rules.weighted else ones]

@@ -1,0 +1,199 @@
+"""The best split of a node of two classes without weights: its sums are one integer, samples · 2³² + ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .options import INNER
+from .trees_leaves import COLUMN, END, POSITION, SLOT, START, ZERO, level_of, sort_members
+from .trees_packed_groups import (
+    LOW_HALF,
+    SHIFT,
+    best_edge,
+    exceeds,
+    mark_groups,
+    may_exceed,
+    node_of,
+    sum_groups,
+)
+from .trees_presort import CLOSENESS
+from .trees_rules import ENTROPY_TIE, NO_SPLIT, RELATIVE_TIE
+
+UNIT = np.int64(1 << SHIFT)
+"""What one sample adds to its node, besides its label."""
+
+SAMPLES_PER_GROUP = 2.0
+
+
+@njit(**INNER)
+def gain_packed(left, total, x_log_x):
+    """Decrease of entropy × samples; without a table half the decrease of Gini's index × samples."""
+    size, ones = total >> SHIFT, total & LOW_HALF
+    size_left, ones_left = left >> SHIFT, left & LOW_HALF
+    size_right, ones_right = size - size_left, ones - ones_left
+    if x_log_x.size > 0:
+        return (
+            (x_log_x[ones_left] + x_log_x[size_left - ones_left] - x_log_x[size_left])
+            + (x_log_x[ones_right] + x_log_x[size_right - ones_right] - x_log_x[size_right])
+            + (x_log_x[size] - x_log_x[ones] - x_log_x[size - ones])
+        )
+    distance = float(size * ones_left - size_left * ones)
+    return distance * distance / (float(size) * float(size_left) * float(size_right))
+
+
+@njit(**INNER)
+def bound_between(before, after, total, x_log_x):
+    """What no gain from the one edge, excluded, to the other, included, exceeds unless the first edge does."""
+    ones = (after & LOW_HALF) - (before & LOW_HALF)
+    ones_first = before + ones * (UNIT + 1)
+    zeros_first = after - ones * (UNIT + 1)
+    most = 0.0
+    for left in (after, ones_first, zeros_first):
+        if 0 < left >> SHIFT < total >> SHIFT:
+            most = max(most, gain_packed(left, total, x_log_x))
+    return most
+
+
+@njit(**INNER)
+def take(left, f, position, bar, slot, min_leaf, leaves, gains, sums, x_log_x):
+    """Take a split that gains more than `bar`; returns what the next one must exceed, rounding included."""
+    total = sums[0, slot, 0]
+    size, size_left = total >> SHIFT, left >> SHIFT
+    gain = gain_packed(left, total, x_log_x)
+    if not gain > bar or min(size_left, size - size_left) < min_leaf:
+        return bar
+    gains[slot], sums[1, slot, 0] = gain, left
+    leaves[slot, COLUMN], leaves[slot, POSITION] = f, position
+    return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(size) if x_log_x.size > 0 else 0.0)
+
+
+@njit(**INNER)
+def a_little_less(gain, size, entropy):
+    """A bar under a gain, so that this split and all equal to it are still found, the first of them first."""
+    bar = gain * (1.0 - 1e-9) - (10.0 * ENTROPY_TIE * float(size) if entropy else 0.0)
+    return bar if bar > 0.0 else NO_SPLIT
+
+
+@njit(**INNER)
+def may_begin(before, after, min_leaf):
+    """Whether the first edge is too near to the end to be split at, and so bounds nothing, but the second is not."""
+    return min_leaf > 1 and before >> SHIFT < min_leaf <= after >> SHIFT
+
+
+@njit(**INNER)
+def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x):
+    """Best split that gains more than `bar`, of a leaf with a histogram.
+
+    The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
+    apart into bins, the most promising bin is looked into first, and then those that may still gain more.
+    """
+    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.shape[1]
+    size, node = total >> SHIFT, node_of(total, entropy)
+    level = level_of(size, n, table.offsets.shape[0])
+    offsets = table.offsets[level]
+    # Bins were made for larger nodes: a smaller one takes more of them together.
+    step = max(1, int(SAMPLES_PER_GROUP * np.sqrt(n / node.mass) / 4.0**level))
+    edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
+    edge = best_edge(edges, node, size, min_leaf, scratch.worth)
+    if edge >= 0:
+        bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), size, entropy))
+    mark_groups(edges, bar * node.scale, node, scratch.marked)
+    picks, lefts, bounds = scratch.picks[0], scratch.picks[1], scratch.bounds
+    n_picks, best, e = 0, 0, 0
+    for f in range(offsets.size - 1):
+        for first in range(offsets[f], offsets[f + 1], step):
+            e += 1
+            before = edges[e - 1]
+            if edges[e] == before or not (scratch.marked[e] or may_begin(before, edges[e], min_leaf)):
+                continue
+            if edges[e] >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
+                continue
+            for cell in range(first, min(first + step, offsets[f + 1])):
+                if counts[cell] == 0:
+                    continue
+                after = before + counts[cell]
+                begins = may_begin(before, after, min_leaf)
+                if begins or may_exceed(before, after, bar * node.scale, node):
+                    picks[n_picks], lefts[n_picks] = np.int64(f) << SHIFT | cell, before
+                    bounds[n_picks] = np.inf if begins else bound_between(before, after, total, x_log_x)
+                    best = n_picks if bounds[n_picks] > bounds[best] else best
+                    n_picks += 1
+                before = after
+        e += 1
+    if n_picks > 0 and bounds[best] > bar:
+        search_bin(
+            counts, picks[best], lefts[best], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
+            scratch, x_log_x,
+        )  # fmt: skip
+        bar = max(bar, a_little_less(gains[slot], size, entropy))
+    for k in range(n_picks):
+        if bounds[k] > bar:
+            bar = search_bin(
+                counts, picks[k], lefts[k], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
+                scratch, x_log_x,
+            )  # fmt: skip
+
+
+@njit(**INNER)
+def search_bin(
+    counts, pick, left, bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+):  # fmt: skip
+    """Try every split inside a bin and the one at its end; `left` of it lie these sums. Returns the next bar."""
+    f, cell, total = pick >> SHIFT, pick & LOW_HALF, sums[0, slot, 0]
+    b, node = cell - table.offsets[level, f], node_of(total, x_log_x.size > 0)
+    start, end = table.edges[level, f, b], table.edges[level, f, b + 1]
+    after = left + counts[cell]
+    if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
+        m = leaves[slot, END] - leaves[slot, START]
+        if 2 * m < end - start and m <= scratch.keys.shape[1]:
+            bar = search_sorted(
+                f, start, end, left, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+            )
+        else:
+            asked, last = bar * node.scale, -1
+            for p in range(start, end):
+                i = table.order[f, p]
+                if place[SLOT, i] != slot:
+                    continue
+                if (
+                    last >= 0
+                    and exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node)
+                    and table.values[f, p] > table.values[f, last] + CLOSENESS
+                ):
+                    bar = take(left, f, np.int64(p), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+                    asked = bar * node.scale
+                left += UNIT + labels[i]
+                last = p
+    if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), bar * node.scale, node):
+        bar = take(after, f, np.int64(end), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+    return bar
+
+
+@njit(**INNER)
+def search_sorted(
+    f, first, last, left, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+):  # fmt: skip
+    """Sort the members at positions `first` … `last` − 1 of a column and try every split between them."""
+    total = sums[0, slot, 0]
+    node = node_of(total, x_log_x.size > 0)
+    found = sort_members(f, slot, first, last, table.rank, place, leaves, scratch.keys, scratch.tally)
+    keys, asked = scratch.keys[0], bar * node.scale
+    for k in range(found - 1):
+        left += UNIT + labels[keys[k] & LOW_HALF]
+        if exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node):
+            here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
+            if table.values[f, following] > table.values[f, here] + CLOSENESS:
+                bar = take(left, f, following, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+                asked = bar * node.scale
+    return bar
+
+
+@njit(**INNER)
+def search_small(slot, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x):
+    """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
+    d, n = table.order.shape
+    for f in range(d):
+        bar = search_sorted(
+            f, ZERO, n, ZERO, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+        )
