@@ -110,7 +110,8 @@ def search_edges(counts, slot, bar, limits, square_unit, level, table, leaves, g
     size, mass = sums[0, slot, 0], float(sums[0, slot, first - 1])
     n_picks = 0
     for f in range(offsets.size - 1):
-        left[:] = 0
+        for v in range(n_channels):
+            left[v] = 0
         far_before, mass_before = 0.0, 0.0
         for cell in range(offsets[f], offsets[f + 1]):
             if counts[cell * n_channels] == 0:
@@ -160,7 +161,7 @@ def search_bin(
     f, b = pick >> SHIFT, pick & LOW_HALF
     first, n_classes, metric = limits[FIRST], limits[N_CLASSES], scratch.metric
     mass, last = float(sums[0, slot, first - 1]), np.float32(np.inf)
-    start, end = table.edges[level, f, b], table.edges[level, f, b + 1]
+    start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     m = leaves[slot, END] - leaves[slot, START]
     by_members = 2 * m < end - start and m <= scratch.keys.shape[1]
     if by_members:

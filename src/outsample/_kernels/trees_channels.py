@@ -25,6 +25,7 @@ from .trees_leaves import (
     START,
     WAITING,
     ZERO,
+    clear,
     divide,
     fold_histogram,
     histograms_of_children,
@@ -107,7 +108,7 @@ def share_counts(slot, new, counts, table, points, place, leaves, n_channels, li
     larger, smaller = leaves[slot, END] - leaves[slot, START], leaves[new, END] - leaves[new, START]
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
-        counts[h_new, : table.offsets[level_new, -1] * n_channels] = 0
+        clear(counts[h_new], table.offsets[level_new, -1] * n_channels)
         count_members(counts[h_new], new, ONE, level_new, table, points, place, leaves, n_channels, limits)
     if h == NONE:
         return
@@ -126,7 +127,7 @@ def grow_channels(
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
     n_free = plant(counts.shape[0], place, leaves)
-    counts[0] = 0
+    clear(counts[0], counts.shape[1])
     count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits)
     for v in range(n_channels):
         sums[0, 0, v] = 0
@@ -155,7 +156,7 @@ def grow_channels(
                 if h == NONE:
                     h = counts.shape[0] - 1
                     level = level_of(m, place.shape[1], table.offsets.shape[0])
-                    counts[h, : table.offsets[level, -1] * n_channels] = 0
+                    clear(counts[h], table.offsets[level, -1] * n_channels)
                     count_members(counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits)
                 search_counted(
                     counts[h], child, bar, limits, floors[SQUARE_UNIT], table, points, place, leaves, gains, sums,

@@ -160,6 +160,13 @@ def level_of(size, n, n_levels):
 
 
 @njit(**INNER)
+def clear(counts, n_cells):
+    """Empty a histogram."""
+    for cell in range(n_cells):
+        counts[cell] = 0
+
+
+@njit(**INNER)
 def fold_histogram(counts, n_channels, level, wanted, table):
     """Join the cells of a histogram to those of a higher level, in place."""
     while level < wanted:
@@ -188,13 +195,15 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
             low, high = min(low, position), max(high, position)
             found += 1
     if found <= FEW:
-        keys[0, :found] = keys[1, :found]
+        for k in range(found):
+            keys[0, k] = keys[1, k]
     else:
         shift = 32
         while (high - low) >> (shift - 32) >= found:
             shift += 1
         n_buckets = ((high - low) >> (shift - 32)) + 1
-        tally[: n_buckets + 1] = 0
+        for bucket in range(n_buckets + 1):
+            tally[bucket] = 0
         for k in range(found):
             tally[((keys[1, k] - (low << 32)) >> shift) + 1] += 1
         for bucket in range(1, n_buckets):

@@ -23,6 +23,7 @@ from .trees_leaves import (
     START,
     WAITING,
     ZERO,
+    clear,
     divide,
     fold_histogram,
     histograms_of_children,
@@ -101,7 +102,7 @@ def share_counts(slot, new, counts, table, labels, place, leaves):
     larger, smaller = leaves[slot, END] - leaves[slot, START], leaves[new, END] - leaves[new, START]
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
-        counts[h_new, : table.offsets[level_new, -1]] = 0
+        clear(counts[h_new], table.offsets[level_new, -1])
         count_members(counts[h_new], new, ONE, level_new, table, labels, place, leaves)
     if h == NONE:
         return
@@ -151,7 +152,7 @@ def grow_packed(
                 if h == NONE:
                     h = counts.shape[0] - 1
                     level = level_of(m, place.shape[1], n_levels)
-                    counts[h, : table.offsets[level, -1]] = 0
+                    clear(counts[h], table.offsets[level, -1])
                     count_members(counts[h], child, ONE, level, table, labels, place, leaves)
                 search_counted(
                     counts[h], child, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x

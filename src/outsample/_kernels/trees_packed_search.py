@@ -142,7 +142,7 @@ def search_bin(
     """Try every split inside a bin and the one at its end; `left` of it lie these sums. Returns the next bar."""
     f, cell, total = pick >> SHIFT, pick & LOW_HALF, sums[0, slot, 0]
     b, node = cell - table.offsets[level, f], node_of(total, x_log_x.size > 0)
-    start, end = table.edges[level, f, b], table.edges[level, f, b + 1]
+    start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     after = left + counts[cell]
     if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
         m = leaves[slot, END] - leaves[slot, START]
@@ -166,7 +166,7 @@ def search_bin(
                 left += UNIT + labels[i]
                 last = p
     if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), bar * node.scale, node):
-        bar = take(after, f, np.int64(end), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+        bar = take(after, f, end, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
     return bar
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from outsample.threads import over_slices, side_by_side
 
-from .options import OPTIONS
+from .options import INNER, OPTIONS
 
 CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
@@ -80,9 +80,7 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
         for f in range(part, d, parts):
             make_keys(values[f], keys)
             keys.sort()
-            place_samples(keys, order[f], rank[f], values[f])
-            n_bins[0, f] = cut_bins(values[f], FIRST_WIDTH, WIDTH_PER_ROOT, edges[0, f], solid[0, f])
-            join_bins(f, n_bins, edges, solid, above)
+            read_keys(f, keys, order, rank, values, n_bins, edges, solid, above)
 
     values[:] = X.T
     parts = threads if n * d > _SMALL else 1
@@ -112,8 +110,8 @@ def make_keys(column, keys):
         keys[i] = (bits if bits >= 0 else bits ^ 0x7FFFFFFF) << 32 | i
 
 
-@njit(**OPTIONS)
-def cut_bins(values, first_width, width_per_root, edges, solid):
+@njit(**INNER)
+def cut_bins(values, edges, solid):
     """Cut one sorted column into bins, write their edges and tell how many there are.
 
     Widths grow with the square root of the distance to the nearer end: then no single bin can move
@@ -123,7 +121,7 @@ def cut_bins(values, first_width, width_per_root, edges, solid):
     n_bins = 0
     start = 0
     while start < n:
-        width = max(first_width, int(width_per_root * np.sqrt(min(start, n - start))))
+        width = max(FIRST_WIDTH, int(WIDTH_PER_ROOT * np.sqrt(min(start, n - start))))
         end = start + width
         if end >= n or n_bins == solid.size - 1:
             end = n
@@ -140,11 +138,12 @@ def cut_bins(values, first_width, width_per_root, edges, solid):
         solid[n_bins] = values[end - 1] <= values[start] + CLOSENESS
         n_bins += 1
         start = end
-    edges[n_bins:] = n
+    for b in range(n_bins, edges.size):
+        edges[b] = n
     return n_bins
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def place_samples(keys, order, rank, values):
     """What the sorted keys of a column say: samples in order, the position of each, values in order."""
     for p in range(keys.size):
@@ -156,6 +155,14 @@ def place_samples(keys, order, rank, values):
 
 
 @njit(**OPTIONS)
+def read_keys(f, keys, order, rank, values, n_bins, edges, solid, above):
+    """Order and bins of column f from its sorted keys."""
+    place_samples(keys, order[f], rank[f], values[f])
+    n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
+    join_bins(f, n_bins, edges, solid, above)
+
+
+@njit(**OPTIONS)
 def find_cells(start, stop, order, edges, offsets, cells):
     """Tell each sample its histogram cell in columns `start` … `stop` − 1."""
     for f in range(start, stop):
@@ -164,7 +171,7 @@ def find_cells(start, stop, order, edges, offsets, cells):
                 cells[np.uint32(order[f, p]), f] = offsets[f] + b
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def join_bins(f, n_bins, edges, solid, above):
     """Join the bins of column f, level after level, to about `BINS_JOINED` times their usual width."""
     n = edges[0, f, n_bins[0, f]]
@@ -181,7 +188,8 @@ def join_bins(f, n_bins, edges, solid, above):
             solid[level, f, joined] = n_parts == 1 and solid[level - 1, f, b]
             above[level - 1, f, b] = joined
         n_bins[level, f] = joined + 1
-        edges[level, f, joined + 1 :] = n
+        for b in range(joined + 1, edges.shape[2]):
+            edges[level, f, b] = n
 
 
 @njit(**OPTIONS)
