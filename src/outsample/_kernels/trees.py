@@ -96,7 +96,7 @@ class Workspace:
         else:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)
-            self.scratch = ChannelScratch(picks[0], lefts, bounds, left, metric, keys, tally)
+            self.scratch = ChannelScratch(np.empty(cells), picks[0], lefts, bounds, left, metric, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:

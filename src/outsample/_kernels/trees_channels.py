@@ -54,11 +54,13 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
+    far : per bin, the squared distance at its end
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `prepare_metric` writes
     keys, tally : for sorting members
     """
 
+    far: NDArray[np.float64]
     picks: NDArray[np.int64]
     lefts: NDArray[np.int64]
     bounds: NDArray[np.float64]
@@ -71,19 +73,19 @@ class Scratch(NamedTuple):
 @njit(**INNER)
 def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits):
     """Add (or take away) the samples of a leaf to a histogram."""
-    n, d = table.cells.shape
+    cells, cell_at, samples, slots = table.cells, table.cell_at[level], place[SAMPLES], place[SLOT]
+    n, d = cells.shape
     start, end, first, n_classes = leaves[slot, START], leaves[slot, END], limits[FIRST], limits[N_CLASSES]
-    cell_at = table.cell_at[level]
     # Many members are better met in the order of the table, which is how memory lies.
     in_order = 8 * (end - start) > n
     for q in range(n if in_order else end - start):
-        i = q if in_order else np.int64(place[SAMPLES, start + q])
-        if in_order and place[SLOT, i] != slot:
+        i = q if in_order else np.int64(samples[start + q])
+        if in_order and slots[i] != slot:
             continue
         if n_classes == 0:
             mass, total, square = sign * points[i, first - 1], sign * points[i, first], sign * points[i, first + 1]
             for f in range(d):
-                base = cell_at[table.cells[i, f]] * n_channels
+                base = cell_at[cells[i, f]] * n_channels
                 counts[base] += sign
                 if first == 2:
                     counts[base + 1] += mass
@@ -92,7 +94,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
         else:
             code, mass = points[i, 0], sign * points[i, 1]
             for f in range(d):
-                base = cell_at[table.cells[i, f]] * n_channels
+                base = cell_at[cells[i, f]] * n_channels
                 counts[base] += sign
                 if first == 2:
                     counts[base + 1] += mass

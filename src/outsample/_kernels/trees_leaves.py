@@ -170,10 +170,10 @@ def clear(counts, n_cells):
 def fold_histogram(counts, n_channels, level, wanted, table):
     """Join the cells of a histogram to those of a higher level, in place."""
     while level < wanted:
-        joined = -1
+        above, joined = table.cell_above[level], -1
         for cell in range(table.offsets[level, -1]):
-            fresh = table.cell_above[level, cell] != joined
-            joined = table.cell_above[level, cell]
+            fresh = above[cell] != joined
+            joined = above[cell]
             for v in range(n_channels):
                 own = counts[cell * n_channels + v]
                 counts[joined * n_channels + v] = own if fresh else counts[joined * n_channels + v] + own

@@ -60,37 +60,38 @@ class Scratch(NamedTuple):
 @njit(**INNER)
 def count_members(counts, slot, sign, level, table, labels, place, leaves):
     """Add (or take away) the samples of a leaf to a histogram."""
-    n, d = table.cells.shape
-    start, end, cell_at = leaves[slot, START], leaves[slot, END], table.cell_at[level]
+    cells, cell_at, samples, slots = table.cells, table.cell_at[level], place[SAMPLES], place[SLOT]
+    n, d = cells.shape
+    start, end = leaves[slot, START], leaves[slot, END]
     # Many members are better met in the order of the table, which is how memory lies.
     in_order = 8 * (end - start) > n
     for q in range(n if in_order else end - start):
-        i = q if in_order else np.int64(place[SAMPLES, start + q])
-        if in_order and place[SLOT, i] != slot:
+        i = q if in_order else np.int64(samples[start + q])
+        if in_order and slots[i] != slot:
             continue
         point = sign * (UNIT + labels[i])
         if level == 0:
             for f in range(d):
-                counts[table.cells[i, f]] += point
+                counts[cells[i, f]] += point
         else:
             for f in range(d):
-                counts[cell_at[table.cells[i, f]]] += point
+                counts[cell_at[cells[i, f]]] += point
 
 
 @njit(**INNER)
 def count_table(counts, table, labels):
     """Histogram of the whole table: bins know their size, so only the ones are counted. Returns its sum."""
-    n, d = table.cells.shape
-    offsets = table.offsets[0]
+    cells, offsets, edges = table.cells, table.offsets[0], table.edges[0]
+    n, d = cells.shape
     for f in range(d):
         for b in range(offsets[f + 1] - offsets[f]):
-            counts[offsets[f] + b] = np.int64(table.edges[0, f, b + 1] - table.edges[0, f, b]) << SHIFT
+            counts[offsets[f] + b] = np.int64(edges[f, b + 1] - edges[f, b]) << SHIFT
     total = np.int64(n) << SHIFT
     for i in range(n):
         if labels[i]:
             total += 1
             for f in range(d):
-                counts[table.cells[i, f]] += 1
+                counts[cells[i, f]] += 1
     return total
 
 

@@ -18,7 +18,7 @@ from .trees_packed_groups import (
     sum_groups,
 )
 from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY_TIE, NO_SPLIT, RELATIVE_TIE
+from .trees_rules import ENTROPY_TIE, RELATIVE_TIE, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
@@ -69,13 +69,6 @@ def take(left, f, position, bar, slot, min_leaf, leaves, gains, sums, x_log_x):
 
 
 @njit(**INNER)
-def a_little_less(gain, size, entropy):
-    """A bar under a gain, so that this split and all equal to it are still found, the first of them first."""
-    bar = gain * (1.0 - 1e-9) - (10.0 * ENTROPY_TIE * float(size) if entropy else 0.0)
-    return bar if bar > 0.0 else NO_SPLIT
-
-
-@njit(**INNER)
 def may_begin(before, after, min_leaf):
     """Whether the first edge is too near to the end to be split at, and so bounds nothing, but the second is not."""
     return min_leaf > 1 and before >> SHIFT < min_leaf <= after >> SHIFT
@@ -90,6 +83,7 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
     """
     total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.shape[1]
     size, node = total >> SHIFT, node_of(total, entropy)
+    rounding = node.mass if entropy else 0.0
     level = level_of(size, n, table.offsets.shape[0])
     offsets = table.offsets[level]
     # Bins were made for larger nodes: a smaller one takes more of them together.
@@ -97,15 +91,15 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:
-        bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), size, entropy))
+        bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), rounding))
     mark_groups(edges, bar * node.scale, node, scratch.marked)
-    picks, lefts, bounds = scratch.picks[0], scratch.picks[1], scratch.bounds
+    picks, lefts, bounds, marked = scratch.picks[0], scratch.picks[1], scratch.bounds, scratch.marked
     n_picks, best, e = 0, 0, 0
     for f in range(offsets.size - 1):
         for first in range(offsets[f], offsets[f + 1], step):
             e += 1
             before = edges[e - 1]
-            if edges[e] == before or not (scratch.marked[e] or may_begin(before, edges[e], min_leaf)):
+            if edges[e] == before or not (marked[e] or may_begin(before, edges[e], min_leaf)):
                 continue
             if edges[e] >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
                 continue
@@ -126,7 +120,7 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
             counts, picks[best], lefts[best], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
             scratch, x_log_x,
         )  # fmt: skip
-        bar = max(bar, a_little_less(gains[slot], size, entropy))
+        bar = max(bar, a_little_less(gains[slot], rounding))
     for k in range(n_picks):
         if bounds[k] > bar:
             bar = search_bin(
@@ -152,14 +146,15 @@ def search_bin(
             )
         else:
             asked, last = bar * node.scale, -1
+            order, values, slots = table.order[f], table.values[f], place[SLOT]
             for p in range(start, end):
-                i = table.order[f, p]
-                if place[SLOT, i] != slot:
+                i = order[p]
+                if slots[i] != slot:
                     continue
                 if (
                     last >= 0
                     and exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node)
-                    and table.values[f, p] > table.values[f, last] + CLOSENESS
+                    and values[p] > values[last] + CLOSENESS
                 ):
                     bar = take(left, f, np.int64(p), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
                     asked = bar * node.scale
@@ -178,12 +173,12 @@ def search_sorted(
     total = sums[0, slot, 0]
     node = node_of(total, x_log_x.size > 0)
     found = sort_members(f, slot, first, last, table.rank, place, leaves, scratch.keys, scratch.tally)
-    keys, asked = scratch.keys[0], bar * node.scale
+    keys, values, asked = scratch.keys[0], table.values[f], bar * node.scale
     for k in range(found - 1):
         left += UNIT + labels[keys[k] & LOW_HALF]
         if exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node):
             here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
-            if table.values[f, following] > table.values[f, here] + CLOSENESS:
+            if values[following] > values[here] + CLOSENESS:
                 bar = take(left, f, following, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
                 asked = bar * node.scale
     return bar
