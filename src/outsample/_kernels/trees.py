@@ -134,12 +134,11 @@ def grow(table: Presorted, points: NDArray[Any], rules: Rules, space: Workspace,
 
     Parameters
     ----------
-    points : (n,) uint8 or (n, columns) int64
-        Packed: the class. Classes: the class and the mass. Real values: what the sample adds to each channel,
-        then a column that is equal for equal values.
+    points : (n,) uint8 or (rows, n) int64
+        Packed: the class. Else see `trees_channel_gains`.
     """
     n = table.order.shape[1]
-    shape = (n,) if rules.packed else (n, 2 if rules.n_classes else rules.n_channels + 1)
+    shape = (n,) if rules.packed else (2 if rules.n_classes else rules.n_channels + 1, n)
     dtype = np.dtype(np.uint8 if rules.packed else np.int64)
     if points.shape != shape or points.dtype != dtype or space.place.shape[1] != n:
         raise ValueError(f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}")
@@ -158,5 +157,5 @@ def warmup() -> None:
     for packed in (True, False):
         channels = 1 if packed else 3
         rules = Rules(packed, channels, 3, False, True, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
-        points = np.ones(4, np.uint8) if packed else np.ones((4, 2), np.int64)
+        points = np.ones(4, np.uint8) if packed else np.ones((2, 4), np.int64)
         grow(table, points, rules, Workspace(table, rules, 2), with_leaf=False)

@@ -7,6 +7,9 @@ A node is summed up in *channels*, integers so that sums are exact in any order:
 
 The mass channel exists only with sample weights; without them the mass is the number of samples. `first` is the
 channel of the first sum of labels, so the mass is always the channel before it.
+
+`points`, (rows, n), say what a sample adds: its class and mass, or what it adds to each channel and then a number that
+is equal for equal values.
 """
 
 from __future__ import annotations
@@ -23,7 +26,6 @@ from .trees_rules import (
     LEAST_SPREAD,
     MIN_LEAF,
     N_CLASSES,
-    NO_SPLIT,
     RELATIVE_TIE,
     SQUARE_UNIT,
 )
@@ -38,14 +40,18 @@ def x_ln_x(x, table):
 
 
 @njit(**INNER)
-def gain_of(left, total, limits, x_log_x):
+def gain_of_values(mass_left, sum_left, mass, total):
+    """Decrease of the sum of squares about the mean."""
+    distance = mass * sum_left - mass_left * total
+    return distance / mass * distance / (mass_left * (mass - mass_left))
+
+
+@njit(**INNER)
+def gain_of_classes(left, total, limits, x_log_x):
     """Decrease of impurity × mass; for Gini half of it; in the units of the channels."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
     mass, mass_left = float(total[first - 1]), float(left[first - 1])
     mass_right = mass - mass_left
-    if n_classes == 0:
-        distance = mass * float(left[first]) - mass_left * float(total[first])
-        return distance / mass * distance / (mass_left * mass_right)
     gain, rest, rest_left = 0.0, mass, mass_left
     for c in range(n_classes):
         share = rest if c == n_classes - 1 else float(total[first + c])
@@ -62,42 +68,34 @@ def gain_of(left, total, limits, x_log_x):
 
 
 @njit(**INNER)
-def add_sample(sums, i, points, limits):
-    """Add sample i to the sums of a node."""
-    if limits[N_CLASSES] == 0:
-        for v in range(sums.size):
-            sums[v] += points[i, v]
-    else:
-        mass = points[i, 1]
-        sums[0] += 1
-        if limits[FIRST] == 2:
-            sums[1] += mass
-        if points[i, 0] < limits[N_CLASSES] - 1:
-            sums[limits[FIRST] + points[i, 0]] += mass
-
-
-@njit(**INNER)
-def raised(gain, total, limits):
-    """What a gain must exceed to replace this one: equal gains may differ by rounding."""
-    if gain == NO_SPLIT:
-        return NO_SPLIT
-    rounding = ENTROPY_TIE * float(total[limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
+def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
+    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
+    size = sums[0, slot, 0]
+    if not gain > bar or min(size_left, size - size_left) < limits[MIN_LEAF]:
+        return bar
+    gains[slot], leaves[slot, COLUMN], leaves[slot, POSITION], sums[1, slot, 0] = gain, f, position, size_left
+    rounding = ENTROPY_TIE * float(sums[0, slot, limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
     return gain + RELATIVE_TIE * abs(gain) + rounding
 
 
 @njit(**INNER)
-def take(left, f, position, bar, slot, limits, sums, gains, leaves, x_log_x):
-    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
-    total = sums[0, slot]
-    if min(left[0], total[0] - left[0]) < limits[MIN_LEAF]:
-        return bar
-    gain = gain_of(left, total, limits, x_log_x)
-    if not gain > bar:
-        return bar
-    gains[slot], leaves[slot, COLUMN], leaves[slot, POSITION] = gain, f, position
-    for v in range(left.size):
-        sums[1, slot, v] = left[v]
-    return raised(gain, total, limits)
+def sum_members(slot, points, limits, place, leaves, sums):
+    """Sums of all channels over the samples of a leaf."""
+    first, n_classes, total = limits[FIRST], limits[N_CLASSES], sums[0, slot]
+    start, end = leaves[slot, START], leaves[slot, END]
+    for v in range(total.size):
+        total[v] = 0
+    total[0] = end - start
+    for q in range(start, end):
+        i = place[SAMPLES, q]
+        if n_classes == 0:
+            for v in range(1, total.size):
+                total[v] += points[v, i]
+        else:
+            if first == 2:
+                total[1] += points[1, i]
+            if points[0, i] < n_classes - 1:
+                total[first + points[0, i]] += points[1, i]
 
 
 @njit(**INNER)
@@ -115,10 +113,10 @@ def is_uniform(slot, points, limits, floors, place, leaves, sums):
     spread = float(total[first + 1]) * floors[SQUARE_UNIT] - float(total[first]) ** 2 / float(mass)
     if spread <= floors[LEAST_SPREAD] * float(mass):
         return True
-    # The last column of points tells equal values from unequal ones; two samples usually do.
-    key = points.shape[1] - 1
-    value = points[place[SAMPLES, leaves[slot, START]], key]
+    # The last row of points tells equal values from unequal ones; two samples usually do.
+    keys = points[points.shape[0] - 1]
+    value = keys[place[SAMPLES, leaves[slot, START]]]
     q = leaves[slot, START]
-    while q < leaves[slot, END] and points[place[SAMPLES, q], key] == value:
+    while q < leaves[slot, END] and keys[place[SAMPLES, q]] == value:
         q += 1
     return q == leaves[slot, END]

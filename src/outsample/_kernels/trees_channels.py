@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .options import INNER, OPTIONS
-from .trees_channel_gains import is_uniform
+from .trees_channel_gains import is_uniform, sum_members
 from .trees_channel_search import search_counted, search_small
 from .trees_leaves import (
     COLUMN,
@@ -56,7 +56,7 @@ class Scratch(NamedTuple):
     ----------
     far : per bin, the squared distance at its end
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
-    left, metric : sums of two left sides; what `prepare_metric` writes
+    left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
     keys, tally : for sorting members
     """
 
@@ -83,7 +83,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
         if in_order and slots[i] != slot:
             continue
         if n_classes == 0:
-            mass, total, square = sign * points[i, first - 1], sign * points[i, first], sign * points[i, first + 1]
+            mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
                 counts[base] += sign
@@ -92,7 +92,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
                 counts[base + first] += total
                 counts[base + first + 1] += square
         else:
-            code, mass = points[i, 0], sign * points[i, 1]
+            code, mass = points[0, i], sign * points[1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
                 counts[base] += sign
@@ -179,10 +179,11 @@ def grow_channels(
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
         left_slot = divide(slot, new, sums[1, slot, 0], table.order, table.rank, place, leaves)
+        sum_members(new, points, limits, place, leaves, sums)
         for v in range(n_channels):
-            of_left, of_right = sums[1, slot, v], sums[0, slot, v] - sums[1, slot, v]
-            sums[0, left_slot, v], sums[0, slot + new - left_slot, v] = of_left, of_right
-            total[2 * new - 1, v], total[2 * new, v] = of_left, of_right
+            sums[0, slot, v] -= sums[0, new, v]
+            total[2 * new - 1, v] = sums[0, left_slot, v]
+            total[2 * new, v] = sums[0, slot + new - left_slot, v]
         if n_leaves < max_leaves:
             larger_asks = leaves[slot, END] - leaves[slot, START] > small
             smaller_asks = leaves[new, END] - leaves[new, START] > small

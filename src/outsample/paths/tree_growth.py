@@ -169,15 +169,15 @@ class Grower:
             return y.astype(np.uint8), 0.0, 1.0, rules
         ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
-            columns = [y.astype(np.int64), self._mass if rules.weighted else ones]
-            return np.stack(columns, axis=1), 0.0, self._mass_unit, rules
+            rows = [y.astype(np.int64), self._mass if rules.weighted else ones]
+            return np.stack(rows), 0.0, self._mass_unit, rules
         values = np.ascontiguousarray(y, np.float64)
         center = _round_center(values)
         amounts = (values - center) * (self._weight if rules.weighted else 1.0)
         unit, sums = _fixed_point(amounts)
         coarse_unit, squares = _fixed_point(amounts * (values - center), up=True)
         masses = [self._mass] if rules.weighted else []
-        points = np.stack([ones, *masses, sums, squares, values.view(np.int64)], axis=1)
+        points = np.stack([ones, *masses, sums, squares, values.view(np.int64)])
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
         noise = 1e-13 * float(np.abs(values - center).max()) ** 2

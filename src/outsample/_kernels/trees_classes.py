@@ -1,0 +1,207 @@
+"""Where a node of several classes may gain: its bins, and the samples inside a bin."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .options import INNER
+from .trees_channel_gains import gain_of_classes, take
+from .trees_leaves import SLOT
+from .trees_presort import CLOSENESS
+from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, bound_inside
+
+SHIFT = 32
+
+# Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
+MEAN, WEIGHT, SCALES = 0, 1, 2
+
+# With so many classes a bin has few enough corners to try them all.
+FEW_CLASSES = 4
+
+
+@njit(**INNER)
+def prepare_metric(total, limits, metric):
+    """Write the node's share of each class, and the weight of each in the squared distance."""
+    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    mass = float(total[first - 1])
+    metric[SCALES, 0], metric[SCALES, 1] = mass if limits[ENTROPY] else 2.0 * mass, 1.0
+    rest, rarest = mass, 1.0
+    for c in range(n_classes):
+        share = rest if c == n_classes - 1 else float(total[first + c])
+        rest -= share
+        metric[MEAN, c], metric[WEIGHT, c] = share / mass, 1.0
+        if limits[ENTROPY]:
+            metric[WEIGHT, c] = mass / share if share > 0.0 else 0.0
+            rarest = min(rarest, share / mass) if share > 0.0 else rarest
+    if limits[ENTROPY]:
+        metric[SCALES, 1] = np.sqrt(rarest)
+
+
+@njit(**INNER)
+def distance_squared(left, mass, first, n_classes, metric):
+    """Square of the distance in `bound_inside`, a little too large rather than too small."""
+    own = float(left[first - 1])
+    rest, squares = own, 0.0
+    for c in range(n_classes):
+        share = rest if c == n_classes - 1 else float(left[first + c])
+        rest -= share
+        squares += metric[WEIGHT, c] * (share - own * metric[MEAN, c]) ** 2
+    return mass * mass * squares * (1.0 + 1e-6)
+
+
+@njit(**INNER)
+def worth_a_look(far, bar, mass, mass_left, limits, metric):
+    """Whether a gain may exceed `bar`; for entropy by the tighter bound of `bound_inside`."""
+    asked = bar * metric[SCALES, 0] * mass_left * (mass - mass_left)
+    if far < asked:
+        return False
+    relative = np.sqrt(far) / (mass * min(mass_left, mass - mass_left) * metric[SCALES, 1])
+    return not limits[ENTROPY] or relative >= 0.5 or far * (0.5 + 0.335 * relative) >= asked
+
+
+@njit(**INNER)
+def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
+    """Bound on the gains inside a bin with the sums `own`; NO_SPLIT where it is below `bar` for certain.
+
+    `farther` is the larger of the squared distances at their two edges.
+    """
+    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    inside, scale = float(own[first - 1]), metric[SCALES, 0]
+    within, about, most, rest = 0.0, 0.0, 0.0, inside
+    for c in range(n_classes):
+        share = rest if c == n_classes - 1 else float(own[first + c])
+        rest -= share
+        within += metric[WEIGHT, c] * share * (inside - share)
+        most = max(most, metric[WEIGHT, c] * share)
+        about += metric[WEIGHT, c] * (share * (1.0 - 2.0 * metric[MEAN, c]) + inside * metric[MEAN, c] ** 2)
+    mass_after, spread = mass_before + inside, 0.25 * mass * mass * min(within, most * inside)
+    nearest = min(mass_before * (mass - mass_before), mass_after * (mass - mass_after))
+    # (a + b)² ≤ 2a² + 2b² spares most bins two roots.
+    asked = bar * scale * nearest
+    if 2.0 * (farther + spread) < asked:
+        return NO_SPLIT
+    reach = np.sqrt(farther) + np.sqrt(spread)
+    if reach * reach < asked:
+        return NO_SPLIT
+    return bound_inside(reach, scale, mass, mass_before, mass_after, metric[SCALES, 1], about, limits[ENTROPY] != 0)
+
+
+@njit(**INNER)
+def bound_corners(before, own, corner, total, limits, x_log_x):
+    """The largest gain if some classes of a bin come first, all of them, and then the others.
+
+    Inside the bin the left side has between none and all of each class, and a gain is convex: nothing gains more.
+    """
+    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    most = 0.0
+    for chosen in range(1, (1 << n_classes) - 1):
+        mass, rest = 0, own[first - 1]
+        for c in range(n_classes):
+            share = rest if c == n_classes - 1 else own[first + c]
+            rest -= share
+            taken = share if chosen >> c & 1 else 0
+            mass += taken
+            if c < n_classes - 1:
+                corner[first + c] = before[first + c] + taken
+        corner[first - 1] = before[first - 1] + mass
+        if 0 < corner[first - 1] < total[first - 1]:
+            most = max(most, gain_of_classes(corner, total, limits, x_log_x))
+    return most
+
+
+@njit(**INNER)
+def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
+    """Squared distances at all bin edges into `scratch.far`; returns the gain at one of the best, or NO_SPLIT."""
+    left, best, far, metric = scratch.left[0], scratch.left[1], scratch.far, scratch.metric
+    first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], left.size
+    size, mass, most, room = total[0], float(total[first - 1]), -1.0, 1.0
+    for f in range(offsets.size - 1):
+        for v in range(n_channels):
+            left[v] = 0
+        for cell in range(offsets[f], offsets[f + 1]):
+            if counts[cell * n_channels] == 0:
+                continue
+            for v in range(n_channels):
+                left[v] += counts[cell * n_channels + v]
+            own = float(left[first - 1])
+            far[cell], product = distance_squared(left, mass, first, n_classes, metric), own * (mass - own)
+            if far[cell] * room > most * product and min(left[0], size - left[0]) >= max(limits[MIN_LEAF], 1):
+                most, room = far[cell], product
+                for v in range(n_channels):
+                    best[v] = left[v]
+    return gain_of_classes(best, total, limits, x_log_x) if most >= 0.0 else NO_SPLIT
+
+
+@njit(**INNER)
+def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
+    """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
+    lefts, bounds, picks, metric, fars = scratch.lefts, scratch.bounds, scratch.picks, scratch.metric, scratch.far
+    own, corner = scratch.left[0], scratch.left[1]
+    first, n_classes, n_channels, min_leaf = limits[FIRST], limits[N_CLASSES], own.size, limits[MIN_LEAF]
+    mass, n_picks = float(total[first - 1]), 0
+    for f in range(offsets.size - 1):
+        far_before, mass_before = 0.0, 0.0
+        for v in range(n_channels):
+            lefts[n_picks, v] = 0
+        for cell in range(offsets[f], offsets[f + 1]):
+            if counts[cell * n_channels] == 0:
+                continue
+            for v in range(n_channels):
+                own[v] = counts[cell * n_channels + v]
+            left, far, mass_after = lefts[n_picks], fars[cell], mass_before + float(own[first - 1])
+            bound = NO_SPLIT
+            if own[0] > 1 and not solid[f, cell - offsets[f]]:
+                bound = bound_unit(own, max(far_before, far), mass_before, mass, bar, limits, metric)
+                # Where the edge before is too near to the end to be split at, the corners bound nothing.
+                begins = min_leaf > 1 and left[0] < min_leaf
+                if bound > bar and n_classes <= FEW_CLASSES and not begins:
+                    bound = min(bound, bound_corners(left, own, corner, total, limits, x_log_x))
+            if mass_after < mass and worth_a_look(far, bar, mass, mass_after, limits, metric):
+                for v in range(n_channels):
+                    corner[v] = left[v] + own[v]
+                bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
+            far_before, mass_before = far, mass_after
+            if bound > bar:
+                bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | cell
+                n_picks += 1
+                for v in range(n_channels):
+                    lefts[n_picks, v] = left[v] + own[v]
+            else:
+                for v in range(n_channels):
+                    left[v] += own[v]
+    return n_picks
+
+
+@njit(**INNER)
+def scan_classes(
+    f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x
+):  # fmt: skip
+    """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of the keys."""
+    order, values, slots, keys = table.order[f], table.values[f], place[SLOT], scratch.keys[0]
+    left, metric, total, codes, weights = scratch.left[0], scratch.metric, sums[0, slot], points[0], points[1]
+    first, n_classes, mass, last = (
+        limits[FIRST],
+        limits[N_CLASSES],
+        float(sums[0, slot, limits[FIRST] - 1]),
+        np.int64(-1),
+    )
+    for v in range(left.size):
+        left[v] = before[v]
+    for k in range(start, stop):
+        p = keys[k] >> SHIFT if by_members else np.int64(k)
+        i = order[p]
+        if slots[i] != slot:
+            continue
+        if last >= 0 and values[p] > values[last] + CLOSENESS:
+            far = distance_squared(left, mass, first, n_classes, metric)
+            if worth_a_look(far, bar, mass, float(left[first - 1]), limits, metric):
+                gain = gain_of_classes(left, total, limits, x_log_x)
+                bar = take(gain, left[0], f, p, bar, slot, limits, sums, gains, leaves)
+        left[0] += 1
+        if first == 2:
+            left[1] += weights[i]
+        if codes[i] < n_classes - 1:
+            left[first + codes[i]] += weights[i]
+        last = p
+    return bar
