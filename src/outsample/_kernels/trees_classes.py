@@ -16,6 +16,9 @@ SHIFT = 32
 # Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
 MEAN, WEIGHT, SCALES = 0, 1, 2
 
+# Rows of `sides`.
+SAMPLES_LEFT, MASS_LEFT, SHARES = 0, 1, 2
+
 # With so many classes a bin has few enough corners to try them all.
 FEW_CLASSES = 4
 
@@ -111,65 +114,106 @@ def bound_corners(before, own, corner, total, limits, x_log_x):
 
 
 @njit(**INNER)
+def sides_of(counts, f, limits, offsets, sides):
+    """What lies left of every bin edge of column f: samples, mass, then the mass of each class. Returns the bins."""
+    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    n_channels, start, n_bins = first + n_classes - 1, offsets[f], offsets[f + 1] - offsets[f]
+    for v in range(n_classes + SHARES):
+        sides[v, 0] = 0.0
+    for b in range(n_bins):
+        base = (start + b) * n_channels
+        rest = float(counts[base + first - 1])
+        sides[SAMPLES_LEFT, b + 1] = sides[SAMPLES_LEFT, b] + float(counts[base])
+        sides[MASS_LEFT, b + 1] = sides[MASS_LEFT, b] + rest
+        for c in range(n_classes):
+            share = rest if c == n_classes - 1 else float(counts[base + first + c])
+            rest -= share
+            sides[SHARES + c, b + 1] = sides[SHARES + c, b] + share
+    return n_bins
+
+
+@njit(**INNER)
+def distances(sides, n_bins, mass, n_classes, metric, far, room):
+    """Squared distance, a little too large rather than too small, and product of the masses at every edge."""
+    for e in range(n_bins + 1):
+        far[e], room[e] = 0.0, sides[MASS_LEFT, e] * (mass - sides[MASS_LEFT, e])
+    for c in range(n_classes):
+        mean, weight = metric[MEAN, c], metric[WEIGHT, c] * mass * mass * (1.0 + 1e-6)
+        for e in range(n_bins + 1):
+            difference = sides[SHARES + c, e] - sides[MASS_LEFT, e] * mean
+            far[e] += weight * difference * difference
+
+
+@njit(**INNER)
+def spreads(sides, n_bins, mass, n_classes, metric, spread):
+    """How far the square of the distance may rise inside every bin, by its own spread."""
+    for b in range(n_bins):
+        spread[b] = 0.0
+    for c in range(n_classes):
+        weight = metric[WEIGHT, c] * 0.25 * mass * mass * (1.0 + 1e-6)
+        for b in range(n_bins):
+            share = sides[SHARES + c, b + 1] - sides[SHARES + c, b]
+            spread[b] += weight * share * (sides[MASS_LEFT, b + 1] - sides[MASS_LEFT, b] - share)
+
+
+@njit(**INNER)
 def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
-    """Squared distances at all bin edges into `scratch.far`; returns the gain at one of the best, or NO_SPLIT."""
-    left, best, far, metric = scratch.left[0], scratch.left[1], scratch.far, scratch.metric
-    first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], left.size
-    size, mass, most, room = total[0], float(total[first - 1]), -1.0, 1.0
+    """The gain at one of the best bin edges, or NO_SPLIT."""
+    sides, far, room, best, metric = scratch.sides, scratch.far, scratch.room, scratch.left[1], scratch.metric
+    first, n_classes, least = limits[FIRST], limits[N_CLASSES], float(max(limits[MIN_LEAF], 1))
+    size, mass, most, product = float(total[0]), float(total[first - 1]), -1.0, 1.0
     for f in range(offsets.size - 1):
-        for v in range(n_channels):
-            left[v] = 0
-        for cell in range(offsets[f], offsets[f + 1]):
-            if counts[cell * n_channels] == 0:
-                continue
-            for v in range(n_channels):
-                left[v] += counts[cell * n_channels + v]
-            own = float(left[first - 1])
-            far[cell], product = distance_squared(left, mass, first, n_classes, metric), own * (mass - own)
-            if far[cell] * room > most * product and min(left[0], size - left[0]) >= max(limits[MIN_LEAF], 1):
-                most, room = far[cell], product
-                for v in range(n_channels):
-                    best[v] = left[v]
+        n_bins = sides_of(counts, f, limits, offsets, sides)
+        distances(sides, n_bins, mass, n_classes, metric, far, room)
+        for e in range(n_bins + 1):
+            left = sides[SAMPLES_LEFT, e]
+            if far[e] * product > most * room[e] and left >= least and size - left >= least:
+                most, product = far[e], room[e]
+                best[first - 1] = np.int64(sides[MASS_LEFT, e])
+                for c in range(n_classes - 1):
+                    best[first + c] = np.int64(sides[SHARES + c, e])
     return gain_of_classes(best, total, limits, x_log_x) if most >= 0.0 else NO_SPLIT
 
 
 @njit(**INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
-    lefts, bounds, picks, metric, fars = scratch.lefts, scratch.bounds, scratch.picks, scratch.metric, scratch.far
-    own, corner = scratch.left[0], scratch.left[1]
+    sides, far, room, spread, metric = scratch.sides, scratch.far, scratch.room, scratch.spread, scratch.metric
+    own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
     first, n_classes, n_channels, min_leaf = limits[FIRST], limits[N_CLASSES], own.size, limits[MIN_LEAF]
     mass, n_picks = float(total[first - 1]), 0
+    level = bar * metric[SCALES, 0]
     for f in range(offsets.size - 1):
-        far_before, mass_before = 0.0, 0.0
-        for v in range(n_channels):
-            lefts[n_picks, v] = 0
-        for cell in range(offsets[f], offsets[f + 1]):
-            if counts[cell * n_channels] == 0:
+        n_bins = sides_of(counts, f, limits, offsets, sides)
+        distances(sides, n_bins, mass, n_classes, metric, far, room)
+        spreads(sides, n_bins, mass, n_classes, metric, spread)
+        for b in range(n_bins):
+            farther, nearest = max(far[b], far[b + 1]), min(room[b], room[b + 1])
+            # (a + b)² ≤ 2a² + 2b²
+            if 2.0 * (farther + spread[b]) < level * nearest:
                 continue
+            base, left = (offsets[f] + b) * n_channels, lefts[n_picks]
+            if counts[base] == 0:
+                continue
+            left[0], left[first - 1] = np.int64(sides[SAMPLES_LEFT, b]), np.int64(sides[MASS_LEFT, b])
+            for c in range(n_classes - 1):
+                left[first + c] = np.int64(sides[SHARES + c, b])
             for v in range(n_channels):
-                own[v] = counts[cell * n_channels + v]
-            left, far, mass_after = lefts[n_picks], fars[cell], mass_before + float(own[first - 1])
-            bound = NO_SPLIT
-            if own[0] > 1 and not solid[f, cell - offsets[f]]:
-                bound = bound_unit(own, max(far_before, far), mass_before, mass, bar, limits, metric)
+                own[v] = counts[base + v]
+            bound, mass_before, mass_after = NO_SPLIT, sides[MASS_LEFT, b], sides[MASS_LEFT, b + 1]
+            if own[0] > 1 and not solid[f, b]:
+                bound = bound_unit(own, farther, mass_before, mass, bar, limits, metric)
                 # Where the edge before is too near to the end to be split at, the corners bound nothing.
                 begins = min_leaf > 1 and left[0] < min_leaf
                 if bound > bar and n_classes <= FEW_CLASSES and not begins:
                     bound = min(bound, bound_corners(left, own, corner, total, limits, x_log_x))
-            if mass_after < mass and worth_a_look(far, bar, mass, mass_after, limits, metric):
+            if mass_after < mass and worth_a_look(far[b + 1], bar, mass, mass_after, limits, metric):
                 for v in range(n_channels):
                     corner[v] = left[v] + own[v]
                 bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
-            far_before, mass_before = far, mass_after
             if bound > bar:
-                bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | cell
+                bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | (offsets[f] + b)
                 n_picks += 1
-                for v in range(n_channels):
-                    lefts[n_picks, v] = left[v] + own[v]
-            else:
-                for v in range(n_channels):
-                    left[v] += own[v]
     return n_picks
 
 
