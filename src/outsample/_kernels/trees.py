@@ -97,9 +97,9 @@ class Workspace:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)
             bins = table.edges.shape[2]
-            sides, room, spread = np.empty((rules.n_classes + 2, bins)), np.empty(bins), np.empty(bins)
+            sides, room, reach = np.empty((rules.n_classes + 2, bins)), np.empty(bins), np.empty(bins)
             far = np.empty(max(cells, bins))
-            self.scratch = ChannelScratch(far, sides, room, spread, picks[0], lefts, bounds, left, metric, keys, tally)
+            self.scratch = ChannelScratch(far, sides, room, reach, picks[0], lefts, bounds, left, metric, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:

@@ -55,7 +55,7 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     far : squared distance at the edge of every bin
-    sides, room, spread : see `trees_classes`; one column at a time
+    sides, room, reach : see `trees_classes`; one column at a time
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
     keys, tally : for sorting members
@@ -64,7 +64,7 @@ class Scratch(NamedTuple):
     far: NDArray[np.float64]
     sides: NDArray[np.float64]
     room: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    reach: NDArray[np.float64]
     picks: NDArray[np.int64]
     lefts: NDArray[np.int64]
     bounds: NDArray[np.float64]

@@ -80,35 +80,32 @@ def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
         about += metric[WEIGHT, c] * (share * (1.0 - 2.0 * metric[MEAN, c]) + inside * metric[MEAN, c] ** 2)
     mass_after, spread = mass_before + inside, 0.25 * mass * mass * min(within, most * inside)
     nearest = min(mass_before * (mass - mass_before), mass_after * (mass - mass_after))
-    # (a + b)² ≤ 2a² + 2b² spares most bins two roots.
-    asked = bar * scale * nearest
-    if 2.0 * (farther + spread) < asked:
-        return NO_SPLIT
     reach = np.sqrt(farther) + np.sqrt(spread)
-    if reach * reach < asked:
+    if reach * reach < bar * scale * nearest:
         return NO_SPLIT
     return bound_inside(reach, scale, mass, mass_before, mass_after, metric[SCALES, 1], about, limits[ENTROPY] != 0)
 
 
 @njit(**INNER)
-def bound_corners(before, own, corner, total, limits, x_log_x):
-    """The largest gain if some classes of a bin come first, all of them, and then the others.
+def bound_corners(before, own, corner, total, bar, limits, metric, x_log_x):
+    """The largest gain above `bar` if some classes of a bin come first, all of them, and then the others; or NO_SPLIT.
 
     Inside the bin the left side has between none and all of each class, and a gain is convex: nothing gains more.
     """
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
-    most = 0.0
+    first, n_classes, mass = limits[FIRST], limits[N_CLASSES], float(total[limits[FIRST] - 1])
+    most = NO_SPLIT
     for chosen in range(1, (1 << n_classes) - 1):
-        mass, rest = 0, own[first - 1]
+        taken, rest = 0, own[first - 1]
         for c in range(n_classes):
             share = rest if c == n_classes - 1 else own[first + c]
             rest -= share
-            taken = share if chosen >> c & 1 else 0
-            mass += taken
+            part = share if chosen >> c & 1 else 0
+            taken += part
             if c < n_classes - 1:
-                corner[first + c] = before[first + c] + taken
-        corner[first - 1] = before[first - 1] + mass
-        if 0 < corner[first - 1] < total[first - 1]:
+                corner[first + c] = before[first + c] + part
+        corner[first - 1] = before[first - 1] + taken
+        far, mass_left = distance_squared(corner, mass, first, n_classes, metric), float(corner[first - 1])
+        if 0.0 < mass_left < mass and worth_a_look(far, bar, mass, mass_left, limits, metric):
             most = max(most, gain_of_classes(corner, total, limits, x_log_x))
     return most
 
@@ -145,15 +142,23 @@ def distances(sides, n_bins, mass, n_classes, metric, far, room):
 
 
 @njit(**INNER)
-def spreads(sides, n_bins, mass, n_classes, metric, spread):
-    """How far the square of the distance may rise inside every bin, by its own spread."""
+def reaches(sides, n_bins, mass, limits, metric, far, reach):
+    """What scale · room times a gain inside a bin cannot exceed, as in `bound_inside`; the ends of a node excepted."""
+    n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
     for b in range(n_bins):
-        spread[b] = 0.0
+        reach[b] = 0.0
     for c in range(n_classes):
         weight = metric[WEIGHT, c] * 0.25 * mass * mass * (1.0 + 1e-6)
         for b in range(n_bins):
             share = sides[SHARES + c, b + 1] - sides[SHARES + c, b]
-            spread[b] += weight * share * (sides[MASS_LEFT, b + 1] - sides[MASS_LEFT, b] - share)
+            reach[b] += weight * share * (sides[MASS_LEFT, b + 1] - sides[MASS_LEFT, b] - share)
+    for b in range(n_bins):
+        before, right = sides[MASS_LEFT, b], mass - sides[MASS_LEFT, b + 1]
+        farther = far[b] if far[b] > far[b + 1] else far[b + 1]
+        reached = np.sqrt(farther) + np.sqrt(reach[b] if reach[b] > 0.0 else 0.0)
+        side = (before if before < right else right) * mass * rarest
+        factor = 0.5 + 0.335 * reached / side if reached < 0.5 * side else 1.0
+        reach[b] = factor * reached * reached
 
 
 @njit(**INNER)
@@ -178,7 +183,7 @@ def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
 @njit(**INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
-    sides, far, room, spread, metric = scratch.sides, scratch.far, scratch.room, scratch.spread, scratch.metric
+    sides, far, room, reach, metric = scratch.sides, scratch.far, scratch.room, scratch.reach, scratch.metric
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
     first, n_classes, n_channels, min_leaf = limits[FIRST], limits[N_CLASSES], own.size, limits[MIN_LEAF]
     mass, n_picks = float(total[first - 1]), 0
@@ -186,11 +191,9 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     for f in range(offsets.size - 1):
         n_bins = sides_of(counts, f, limits, offsets, sides)
         distances(sides, n_bins, mass, n_classes, metric, far, room)
-        spreads(sides, n_bins, mass, n_classes, metric, spread)
+        reaches(sides, n_bins, mass, limits, metric, far, reach)
         for b in range(n_bins):
-            farther, nearest = max(far[b], far[b + 1]), min(room[b], room[b + 1])
-            # (a + b)² ≤ 2a² + 2b²
-            if 2.0 * (farther + spread[b]) < level * nearest:
+            if reach[b] < level * min(room[b], room[b + 1]):
                 continue
             base, left = (offsets[f] + b) * n_channels, lefts[n_picks]
             if counts[base] == 0:
@@ -202,12 +205,13 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
                 own[v] = counts[base + v]
             bound, mass_before, mass_after = NO_SPLIT, sides[MASS_LEFT, b], sides[MASS_LEFT, b + 1]
             if own[0] > 1 and not solid[f, b]:
-                bound = bound_unit(own, farther, mass_before, mass, bar, limits, metric)
+                bound = bound_unit(own, max(far[b], far[b + 1]), mass_before, mass, bar, limits, metric)
                 # Where the edge before is too near to the end to be split at, the corners bound nothing.
                 begins = min_leaf > 1 and left[0] < min_leaf
                 if bound > bar and n_classes <= FEW_CLASSES and not begins:
-                    bound = min(bound, bound_corners(left, own, corner, total, limits, x_log_x))
-            if mass_after < mass and worth_a_look(far[b + 1], bar, mass, mass_after, limits, metric):
+                    bound = min(bound, bound_corners(left, own, corner, total, bar, limits, metric, x_log_x))
+            ends_inside = left[0] + own[0] < total[0] and mass_after < mass
+            if ends_inside and worth_a_look(far[b + 1], bar, mass, mass_after, limits, metric):
                 for v in range(n_channels):
                     corner[v] = left[v] + own[v]
                 bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
