@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from outsample.threads import over_slices, side_by_side
+from outsample.threads import in_turn, over_slices, side_by_side
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
@@ -55,3 +55,30 @@ def test_a_forked_child_has_threads_of_its_own():
     if child == 0:
         os._exit(0 if side_by_side(lambda part: part, 2) == [0, 1] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5])
+def test_tasks_taken_in_turn_are_done_once_and_come_back_in_order(parts):
+    done = []
+
+    def work(task, part):
+        done.append(task)
+        return task**2, part < parts
+
+    assert in_turn(work, range(12), parts) == [(task**2, True) for task in range(12)]
+    assert sorted(done) == list(range(12))
+
+
+def test_a_slow_task_does_not_hold_up_the_others():
+    slow, others = threading.Event(), []
+
+    def work(task, part):
+        if task == 0:
+            assert slow.wait(10)
+        else:
+            others.append(part)
+            if len(others) == 5:
+                slow.set()
+
+    in_turn(work, range(6), 2)
+    assert len(set(others)) == 1

@@ -56,3 +56,20 @@ def over_slices(work: Callable[[int, int], None], length: int, parts: int) -> No
     """work(first, last) on `parts` nearly equal slices of 0 … length − 1, side by side."""
     parts = max(1, min(parts, length))
     side_by_side(lambda part: work(part * length // parts, (part + 1) * length // parts), parts)
+
+
+def in_turn(work: Callable[[Any, int], Any], tasks: Any, parts: int) -> list[Any]:
+    """[work(task, part) for each task]: whichever thread has done its task takes the next one."""
+    results: list[Any] = [None] * len(tasks)
+    waiting, lock = iter(range(len(tasks))), threading.Lock()
+
+    def next_task() -> int | None:
+        with lock:
+            return next(waiting, None)
+
+    def take_turns(part: int) -> None:
+        while (k := next_task()) is not None:
+            results[k] = work(tasks[k], part)
+
+    side_by_side(take_turns, max(1, min(parts, len(tasks))))
+    return results

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.threads import n_threads, side_by_side
+from outsample.threads import in_turn, n_threads
 
 from .base import Array, Floats
 
@@ -114,24 +113,13 @@ class Grower:
         """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded."""
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
-        if threads == 1:
-            space = self._kernel.Workspace(self._table, self._rules, n_histograms)
-            for y in Y:
-                yield self._grow_one(y, space, with_leaves)
-            return
         spaces = [self._kernel.Workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
-        for first in range(0, draws, 16 * threads):
-            block = range(first, min(first + 16 * threads, draws))
-            shares = [list(block[t::threads]) for t in range(threads)]
-            grown = side_by_side(partial(self._grow_share, Y, shares, spaces, with_leaves), threads)
-            for k in range(len(block)):
-                yield grown[k % threads][k // threads]
 
-    def _grow_share(
-        self, Y: Array, shares: list[list[int]], spaces: list[Any], with_leaves: bool, t: int
-    ) -> list[Growth]:
-        """The trees of thread t."""
-        return [self._grow_one(Y[d], spaces[t], with_leaves) for d in shares[t]]
+        def grown(y: Array, thread: int) -> Growth:
+            return self._grow_one(y, spaces[thread], with_leaves)
+
+        for first in range(0, draws, 16 * threads):
+            yield from in_turn(grown, Y[first : first + 16 * threads], threads)
 
     def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
         points, center, unit, rules = self._points(y)
