@@ -150,15 +150,19 @@ def grow(table: Presorted, points: NDArray[Any], rules: Rules, space: Workspace,
     leaf = np.empty(n if with_leaf else 0, np.int32)
     given = (table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
     room = (space.place, space.counts, space.leaves, space.gains, space.sums, space.scratch)
-    leaves = int((grow_packed if rules.packed else grow_channels)(*given, *room, split, column, total, leaf))
+    if rules.packed:
+        leaves = int(grow_packed(*given, *room, split, column, total, leaf))
+    else:
+        kind = (True, None) if rules.n_classes else (None, True)
+        leaves = int(grow_channels(*given, *room, split, column, total, leaf, *kind))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
 def warmup() -> None:
     """Compile every tree kernel, or load it from disk."""
     table = presort(np.arange(8, dtype=np.float32).reshape(4, 2))
-    for packed in (True, False):
+    for packed, n_classes in ((True, 2), (False, 3), (False, 0)):
         channels = 1 if packed else 3
-        rules = Rules(packed, channels, 3, False, True, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
-        points = np.ones(4, np.uint8) if packed else np.ones((2, 4), np.int64)
+        rules = Rules(packed, channels, n_classes, False, n_classes > 0, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
+        points = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
         grow(table, points, rules, Workspace(table, rules, 2), with_leaf=False)

@@ -79,37 +79,36 @@ def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
 
 
 @njit(**INNER)
-def sum_members(slot, points, limits, place, leaves, sums):
+def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values):
     """Sums of all channels over the samples of a leaf."""
-    first, n_classes, total = limits[FIRST], limits[N_CLASSES], sums[0, slot]
+    first, total = limits[FIRST], sums[0, slot]
     start, end = leaves[slot, START], leaves[slot, END]
     for v in range(total.size):
         total[v] = 0
     total[0] = end - start
     for q in range(start, end):
         i = place[SAMPLES, q]
-        if n_classes == 0:
+        if of_values is not None:
             for v in range(1, total.size):
                 total[v] += points[v, i]
-        else:
+        if of_classes is not None:
             if first == 2:
                 total[1] += points[1, i]
-            if points[0, i] < n_classes - 1:
+            if points[0, i] < limits[N_CLASSES] - 1:
                 total[first + points[0, i]] += points[1, i]
 
 
 @njit(**INNER)
-def is_uniform(slot, points, limits, floors, place, leaves, sums):
+def is_uniform(slot, points, limits, floors, place, leaves, sums, of_classes, of_values):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
-    total, first, n_classes = sums[0, slot], limits[FIRST], limits[N_CLASSES]
+    total, first = sums[0, slot], limits[FIRST]
     mass = total[first - 1]
-    if n_classes > 0:
-        rest = mass
-        for c in range(n_classes - 1):
-            if total[first + c] == mass:
-                return True
+    if of_classes is not None:
+        rest, whole = mass, False
+        for c in range(limits[N_CLASSES] - 1):
+            whole = whole or total[first + c] == mass
             rest -= total[first + c]
-        return rest == mass
+        return whole or rest == mass
     spread = float(total[first + 1]) * floors[SQUARE_UNIT] - float(total[first]) ** 2 / float(mass)
     if spread <= floors[LEAST_SPREAD] * float(mass):
         return True

@@ -1,7 +1,7 @@
 """The best split of a leaf for any number of classes, for weighted samples and for real values.
 
 Exact, though most bins are never opened: only where bounds leave a split inside a bin a chance to gain more than the
-best split so far.
+best split so far. Of `of_classes` and `of_values` one is True and the other None: the compiler drops that half.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .options import INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
 from .trees_leaves import END, START, ZERO, level_of, sort_members
-from .trees_rules import ENTROPY, FIRST, N_CLASSES, a_little_less
+from .trees_rules import ENTROPY, FIRST, a_little_less
 from .trees_values import measure_values, pick_values, scan_values
 
 SHIFT = 32
@@ -22,7 +22,8 @@ LOW_HALF = (1 << SHIFT) - 1
 
 @njit(**INNER)
 def search_counted(
-    counts, slot, bar, limits, square_unit, table, points, place, leaves, gains, sums, scratch, x_log_x
+    counts, slot, bar, limits, square_unit, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
+    of_values,
 ):  # fmt: skip
     """Best split that gains more than `bar`, of a leaf with a histogram.
 
@@ -33,10 +34,11 @@ def search_counted(
     level = level_of(total[0], place.shape[1], table.offsets.shape[0])
     offsets, solid = table.offsets[level], table.solid[level]
     mass = float(total[limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
-    if limits[N_CLASSES] == 0:
+    n_picks = 0
+    if of_values is not None:
         bar = max(bar, a_little_less(measure_values(counts, total, limits, offsets, scratch.far), mass))
         n_picks = pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch)
-    else:
+    if of_classes is not None:
         prepare_metric(total, limits, scratch.metric)
         bar = max(bar, a_little_less(measure_classes(counts, total, limits, offsets, scratch, x_log_x), mass))
         n_picks = pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x)
@@ -48,14 +50,15 @@ def search_counted(
         if n_picks > 0 and scratch.bounds[pick] > bar:
             raised = search_bin(
                 counts, scratch.picks[pick], scratch.lefts[pick], bar, slot, limits, level, table, points, place,
-                leaves, gains, sums, scratch, x_log_x,
+                leaves, gains, sums, scratch, x_log_x, of_classes, of_values,
             )  # fmt: skip
             bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], mass))
 
 
 @njit(**INNER)
 def search_bin(
-    counts, pick, before, bar, slot, limits, level, table, points, place, leaves, gains, sums, scratch, x_log_x
+    counts, pick, before, bar, slot, limits, level, table, points, place, leaves, gains, sums, scratch, x_log_x,
+    of_classes, of_values,
 ):  # fmt: skip
     """Try every split inside a bin and the one at its end; `before` it lie these sums. Returns the next bar."""
     f, cell, first, total = pick >> SHIFT, pick & LOW_HALF, limits[FIRST], sums[0, slot]
@@ -69,49 +72,53 @@ def search_bin(
             start = ZERO
         bar = scan(
             f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
-            x_log_x,
+            x_log_x, of_classes, of_values,
         )  # fmt: skip
     left = scratch.left[1]
     for v in range(left.size):
         left[v] = before[v] + counts[cell * left.size + v]
     if left[0] == total[0]:
         return bar
-    if limits[N_CLASSES] == 0:
+    gain = 0.0
+    if of_values is not None:
         mass_left, sum_left = float(left[first - 1]), float(left[first])
         gain = gain_of_values(mass_left, sum_left, float(total[first - 1]), float(total[first]))
-    else:
+    if of_classes is not None:
         gain = gain_of_classes(left, total, limits, x_log_x)
     return take(gain, left[0], f, end, bar, slot, limits, sums, gains, leaves)
 
 
 @njit(**INNER)
 def scan(
-    f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x
+    f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
+    of_classes, of_values,
 ):  # fmt: skip
     """Try every split between some samples of a leaf, before which lie these sums; returns the next bar."""
-    if limits[N_CLASSES] == 0:
-        return scan_values(
+    if of_values is not None:
+        bar = scan_values(
             f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums,
             scratch.keys[0],
         )  # fmt: skip
-    return scan_classes(
-        f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
-        x_log_x,
-    )  # fmt: skip
+    if of_classes is not None:
+        bar = scan_classes(
+            f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
+            x_log_x,
+        )  # fmt: skip
+    return bar
 
 
 @njit(**INNER)
-def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x):
+def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
-    nothing = scratch.left[1]
+    nothing, sorted_by_now = scratch.left[1], d > 0
     for v in range(nothing.size):
         nothing[v] = 0
-    if limits[N_CLASSES] > 0:
+    if of_classes is not None:
         prepare_metric(sums[0, slot], limits, scratch.metric)
     for f in range(d):
         found = sort_members(f, slot, ZERO, n, table.rank, place, leaves, scratch.keys, scratch.tally)
         bar = scan(
-            f, ZERO, found, True, nothing, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
-            x_log_x,
+            f, ZERO, found, sorted_by_now, nothing, bar, slot, limits, table, points, place, leaves, gains, sums,
+            scratch, x_log_x, of_classes, of_values,
         )  # fmt: skip

@@ -75,18 +75,18 @@ class Scratch(NamedTuple):
 
 
 @njit(**INNER)
-def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits):
+def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Add (or take away) the samples of a leaf to a histogram."""
     cells, cell_at, samples, slots = table.cells, table.cell_at[level], place[SAMPLES], place[SLOT]
     n, d = cells.shape
-    start, end, first, n_classes = leaves[slot, START], leaves[slot, END], limits[FIRST], limits[N_CLASSES]
+    start, end, first = leaves[slot, START], leaves[slot, END], limits[FIRST]
     # Many members are better met in the order of the table, which is how memory lies.
     in_order = 8 * (end - start) > n
     for q in range(n if in_order else end - start):
         i = q if in_order else np.int64(samples[start + q])
         if in_order and slots[i] != slot:
             continue
-        if n_classes == 0:
+        if of_values is not None:
             mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
@@ -95,19 +95,19 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
                     counts[base + 1] += mass
                 counts[base + first] += total
                 counts[base + first + 1] += square
-        else:
+        if of_classes is not None:
             code, mass = points[0, i], sign * points[1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
                 counts[base] += sign
                 if first == 2:
                     counts[base + 1] += mass
-                if code < n_classes - 1:
+                if code < limits[N_CLASSES] - 1:
                     counts[base + first + code] += mass
 
 
 @njit(**INNER)
-def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits):
+def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
     n, n_levels = place.shape[1], table.offsets.shape[0]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
@@ -115,26 +115,31 @@ def share_counts(slot, new, counts, table, points, place, leaves, n_channels, li
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
         clear(counts[h_new], table.offsets[level_new, -1] * n_channels)
-        count_members(counts[h_new], new, ONE, level_new, table, points, place, leaves, n_channels, limits)
+        count_members(
+            counts[h_new], new, ONE, level_new, table, points, place, leaves, n_channels, limits, of_classes, of_values
+        )
     if h == NONE:
         return
     if h_new != NONE and level_new == level:
         for cell in range(table.offsets[level, -1] * n_channels):
             counts[h, cell] -= counts[h_new, cell]
     else:
-        count_members(counts[h], new, MINUS_ONE, level, table, points, place, leaves, n_channels, limits)
+        count_members(
+            counts[h], new, MINUS_ONE, level, table, points, place, leaves, n_channels, limits, of_classes, of_values
+        )
     fold_histogram(counts[h], n_channels, level, level_of(larger, n, n_levels), table)
 
 
 @njit(**OPTIONS)
 def grow_channels(
-    table, points, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf
+    table, points, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf,
+    of_classes, of_values,
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
     n_free = plant(counts.shape[0], place, leaves)
     clear(counts[0], counts.shape[1])
-    count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits)
+    count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits, of_classes, of_values)
     for v in range(n_channels):
         sums[0, 0, v] = 0
         for b in range(table.offsets[0, 1]):
@@ -150,23 +155,40 @@ def grow_channels(
             if (
                 m < limits[MIN_SPLIT]
                 or leaves[child, DEPTH] >= limits[MAX_DEPTH]
-                or is_uniform(child, points, limits, floors, place, leaves, sums)
+                or is_uniform(child, points, limits, floors, place, leaves, sums, of_classes, of_values)
             ):
                 continue
             h, mass = leaves[child, HISTOGRAM], float(sums[0, child, limits[FIRST] - 1])
             unit = mass if limits[PER_NODE] else 1.0
             bar = least_wanted(unit, n_waiting, max_leaves - n_leaves, gains, leaves)
             if m <= small:
-                search_small(child, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x)
+                search_small(
+                    child,
+                    bar,
+                    limits,
+                    table,
+                    points,
+                    place,
+                    leaves,
+                    gains,
+                    sums,
+                    scratch,
+                    x_log_x,
+                    of_classes,
+                    of_values,
+                )
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
                     level = level_of(m, place.shape[1], table.offsets.shape[0])
                     clear(counts[h], table.offsets[level, -1] * n_channels)
-                    count_members(counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits)
+                    count_members(
+                        counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits, of_classes,
+                        of_values,
+                    )  # fmt: skip
                 search_counted(
                     counts[h], child, bar, limits, floors[SQUARE_UNIT], table, points, place, leaves, gains, sums,
-                    scratch, x_log_x,
+                    scratch, x_log_x, of_classes, of_values,
                 )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= unit
@@ -183,7 +205,7 @@ def grow_channels(
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
         left_slot = divide(slot, new, sums[1, slot, 0], table.order, table.rank, place, leaves)
-        sum_members(new, points, limits, place, leaves, sums)
+        sum_members(new, points, limits, place, leaves, sums, of_classes, of_values)
         for v in range(n_channels):
             sums[0, slot, v] -= sums[0, new, v]
             total[2 * new - 1, v] = sums[0, left_slot, v]
@@ -192,7 +214,7 @@ def grow_channels(
             larger_asks = leaves[slot, END] - leaves[slot, START] > small
             smaller_asks = leaves[new, END] - leaves[new, START] > small
             n_free = histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
-            share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits)
+            share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values)
     for i in range(leaf.size):
         leaf[i] = leaves[place[SLOT, i], NODE]
     return n_leaves
