@@ -111,6 +111,21 @@ def test_levels_join_whole_bins_and_are_solid_only_where_all_values_are_tied():
     assert (n_bins[1:] < 0.45 * n_bins[:-1]).all()
 
 
+def test_tables_with_many_bins():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(260, 2000)).astype(np.float32), rng.integers(0, 2, 260)
+    assert presort(X).cells.dtype == np.uint32
+    (growth,) = Grower(X, "gini", FREE, 2, None).grow(y[None], with_leaves=True)
+    parts = [growth.leaf == node for node in (1, 2)]
+    found = impurity_mass(y, np.ones(260), "gini") - sum(
+        impurity_mass(y[part], np.ones(260)[part], "gini") for part in parts
+    )
+    left = np.cumsum(y[np.argsort(X, axis=0)], axis=0)[:-1].T
+    size = np.arange(1, 260)
+    weighed = left * (size - left) / size + (y.sum() - left) * (260 - size - y.sum() + left) / (260 - size)
+    assert found == pytest.approx(impurity_mass(y, np.ones(260), "gini") - 2 * weighed.min(), rel=1e-9)
+
+
 def test_limits_on_leaves_keep_the_best_split_that_obeys_them():
     rng = np.random.default_rng(3)
     for trial in range(20):

@@ -39,8 +39,8 @@ class Presorted(NamedTuple):
         The column in that order.
     rank : (d, n) int32
         Position of each sample in each column's order.
-    cells : (n, d) uint32
-        Histogram cell of each sample in each column, at level 0.
+    cells : (n, d) uint16, or uint32 where there are many
+        Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
     edges : (levels, d, bins + 1) int32
         Position where each bin starts; n from the last bin on. No edge parts tied values.
     solid : (levels, d, bins) bool
@@ -56,7 +56,7 @@ class Presorted(NamedTuple):
     order: NDArray[np.int32]
     values: NDArray[np.float32]
     rank: NDArray[np.int32]
-    cells: NDArray[np.uint32]
+    cells: NDArray[np.uint16 | np.uint32]
     edges: NDArray[np.int32]
     solid: NDArray[np.bool_]
     offsets: NDArray[np.int64]
@@ -70,8 +70,7 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     n_edges = _most_bins(n) + 1
     # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
     block = np.empty((4, d * n), np.int32)
-    order, rank, cells = block[0].reshape(d, n), block[1].reshape(d, n), block[2].view(np.uint32).reshape(n, d)
-    values = block[3].view(np.float32).reshape(d, n)
+    order, rank, values = block[0].reshape(d, n), block[1].reshape(d, n), block[2].view(np.float32).reshape(d, n)
     edges, solid = np.empty((LEVELS, d, n_edges), np.int32), np.zeros((LEVELS, d, n_edges - 1), np.bool_)
     n_bins, above = np.empty((LEVELS, d), np.int64), np.empty((LEVELS - 1, d, n_edges - 1), np.int32)
 
@@ -87,8 +86,11 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     side_by_side(sort_columns, parts)
     offsets = np.zeros((LEVELS, d + 1), np.int64)
     np.cumsum(n_bins, axis=1, out=offsets[:, 1:])
-    cell_at = np.empty((LEVELS, int(offsets[0, -1])), np.uint32)
-    cell_above = np.empty((LEVELS - 1, cell_at.shape[1]), np.int32)
+    n_cells = int(offsets[0, -1])
+    narrow = np.uint16 if n_cells <= 2**16 else np.uint32
+    cells = block[3].view(narrow)[: n * d].reshape(n, d)
+    cell_at = np.empty((LEVELS, n_cells), np.uint32)
+    cell_above = np.empty((LEVELS - 1, n_cells), np.int32)
     name_cells(above, offsets, cell_at, cell_above)
     over_slices(lambda start, stop: find_cells(start, stop, order, edges[0], offsets[0], cells), d, parts)
     return Presorted(order, values, rank, cells, edges, solid, offsets, cell_at, cell_above)
