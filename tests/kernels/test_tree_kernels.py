@@ -143,6 +143,20 @@ def test_limits_on_leaves_keep_the_best_split_that_obeys_them():
             assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [20, 150, 4000])
+@pytest.mark.parametrize(("n_classes", "criterion"), KINDS)
+def test_equal_gains_go_to_the_lower_column_then_to_the_lower_threshold(n_classes, criterion, n, weighted):
+    column, y = np.arange(n, dtype=np.float32), np.zeros(n, int)
+    y[: n // 7] = y[-(n // 7) :] = 1
+    labels = y if n_classes else y - 0.5
+    X = np.column_stack([np.random.default_rng(6).permutation(n), column, column[::-1], column]).astype(np.float32)
+    grower = Grower(X, criterion, FREE, n_classes, np.full(n, 0.5) if weighted else None)
+    (growth,) = grower.grow(labels[None], with_leaves=True)
+    assert growth.column[0] == 1
+    np.testing.assert_array_equal(growth.leaf == 1, column < n // 7)
+
+
 @pytest.mark.parametrize(("n_classes", "criterion"), KINDS)
 @pytest.mark.parametrize("per_node", [False, True])
 def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, per_node):

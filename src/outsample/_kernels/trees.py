@@ -1,13 +1,13 @@
 """Growing decision trees on a presorted table: what callers pass to the kernels, checked before it gets there.
 
-The best split of a node is exact, found from counts per bin. Every gain is a convex function of the left side's sums,
-at most a chi-square: the squared distance of those sums from what the node's mean would give. Inside a bin that
-distance cannot exceed the larger of its values at the two edges by more than the bin's own spread allows
-(Cauchy–Schwarz). So the gains at all bin edges are computed first, and only bins whose bound beats the best edge
-are opened and scanned sample by sample.
+The best split of a node is exact, found from counts per bin. The gains at bin edges are known from the counts; what
+splits inside a bin may gain is bounded. Every gain is a convex function of the left side's sums, so for few classes
+nothing inside a bin gains more than the corners it could pass: some classes first, then the others. And every gain is
+at most a chi-square, the squared distance of those sums from what the node's mean would give, which inside a bin
+cannot exceed the larger of its values at the two edges by more than the bin's own spread allows (Cauchy–Schwarz).
+Only bins whose bound beats the best split so far are opened and scanned sample by sample.
 
-Equal gains: edges before positions inside bins, then the lower column, then the lower position; of leaves with equal
-gains the older one is split first.
+Equal gains: the lower column, then the lower position; of leaves with equal gains the older one is split first.
 """
 
 from __future__ import annotations

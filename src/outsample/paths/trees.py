@@ -53,11 +53,11 @@ class TreePath(Path):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `max_leaf_nodes`.
 
     In-sample predictions come from an exact growth on presorted X, which makes the splits scikit-learn makes.
-    Where splits gain equally, scikit-learn lets its random state decide; here a fixed rule does: bin edges
-    before positions between them, then the lower column, then the lower threshold; of leaves with equal
-    gains the older one is split first. Options the growth does not know (`max_features`, `splitter="random"`,
-    `class_weight`, other criteria, missing values, sparse X, …) and predictions on new X take one fit of
-    scikit-learn's largest tree, cut back in the order in which its nodes were made.
+    Where splits gain equally, scikit-learn lets its random state decide; here a fixed rule does: the lower column,
+    then the lower threshold; of leaves with equal gains the older one is split first. Options the growth does not
+    know (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values, sparse X, …) and
+    predictions on new X take one fit of scikit-learn's largest tree, cut back in the order in which its nodes were
+    made.
 
     One leaf (the root alone) is allowed as a value, though scikit-learn starts at two.
     """
