@@ -78,8 +78,9 @@ def _bound_on_kth(values, k):
     while high - low > 1:
         middle = np.int32((np.int64(low) + high) // 2)
         count = np.int32(0)
-        for v in values:
-            count += np.int32(v <= middle)
+        for q in range(values.size):
+            # Sums of short integers are long ones unless told otherwise, and then take several times as long.
+            count = np.int32(count + np.int32(values[q] <= middle))
         if count < k:
             low = middle
         else:
@@ -130,7 +131,8 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
     n = approximate.shape[1]
     minima = np.empty(groups, np.int32)
     exact, sorted_exact = np.empty(n), np.empty(n)
-    who, sorted_who = np.empty(n, np.int64), np.empty(n, np.int64)
+    who, sorted_who = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    near = np.empty(groups + 1, np.int64)
     bound = np.empty(1, np.float32)
     bits = bound.view(np.int32)
     for r in range(len(approximate)):
@@ -139,13 +141,15 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
         bits[0] = max(_bound_on_kth(minima, k), 0)
         bound[0] += 2 * precision * (squares[i] + bound[0]) + SMALLEST
         limit = bits[0]
-        found = 0
+        # Written first and counted afterwards: a branch would be guessed wrongly too often.
+        n_groups, found = 0, 0
         for g in range(groups):
-            if minima[g] <= limit:
-                for j in range(g, n, groups):
-                    if row[j] <= limit:
-                        who[found] = j
-                        found += 1
+            near[n_groups] = g
+            n_groups += minima[g] <= limit
+        for q in range(n_groups):
+            for j in range(near[q], n, groups):
+                who[found] = j
+                found += row[j] <= limit
         for q in range(found):
             exact[q] = _squared_distance(X[i], X[who[q]])
         if found > k + _FEW_MORE:

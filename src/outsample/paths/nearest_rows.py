@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.threads import n_threads, over_slices, thread_pools
+from outsample.threads import in_turn, n_threads, thread_pools
 
 from .base import Floats
 
@@ -34,8 +34,9 @@ def nearest_rows(X: Floats, k: int) -> Lists | None:
     n = len(X)
     lists = np.empty((n, k), np.int64), np.empty((n, k))
     threads = n_threads() if X.size * n > _SMALL else 1
+    products = np.empty((threads, _CHUNK, n), np.float32)
     with thread_pools().limit(limits=1, user_api="blas"):
-        over_slices(lambda first, last: table.choose(first, last, k, lists), n, threads)
+        in_turn(lambda first, t: table.choose(first, k, products[t], lists), range(0, n, _CHUNK), threads)
     return lists
 
 
@@ -63,15 +64,13 @@ class _SinglePrecision:
         Z /= scale
         return cls(X, Z, np.einsum("ij,ij->i", Z, Z))
 
-    def choose(self, first: int, last: int, k: int, lists: Lists) -> None:
-        """Fill the lists of rows first … last − 1."""
+    def choose(self, first: int, k: int, product: NDArray[np.float32], lists: Lists) -> None:
+        """Fill the lists of row `first` and as many after it as `product` has room for."""
         from outsample._kernels.nearest import choose_nearest
 
         n = len(self.X)
         groups = min(n, max(4 * k, math.isqrt(n * k)))
-        product = np.empty((_CHUNK, n), np.float32)
-        for start in range(first, last, _CHUNK):
-            rows = self.left[start : min(start + _CHUNK, last)]
-            part: Any = np.matmul(rows, self.right, out=product[: len(rows)])
-            settings = self.X, self.squares, self.precision, k, groups
-            choose_nearest(part, part.view(np.int32), start, *settings, *lists)
+        rows = self.left[first : first + len(product)]
+        part: Any = np.matmul(rows, self.right, out=product[: len(rows)])
+        settings = self.X, self.squares, self.precision, k, groups
+        choose_nearest(part, part.view(np.int32), first, *settings, *lists)

@@ -45,7 +45,7 @@ class NeighborsPath(GridPath):
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
         if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
             return None
-        if parameter not in (None, "n_neighbors") or callable(estimator.weights):
+        if parameter not in (None, "n_neighbors") or estimator.weights not in (None, "uniform", "distance"):
             return None
         return "n_neighbors"
 
@@ -117,12 +117,13 @@ class NeighborsDesign(Design):
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
-        for (neighbours, shares, ks, slots), group in zip(self._among_itself(), self._groups, strict=True):
-            if self._n_classes == 2 and group.search.uniform and self.weight is None:
-                _two_classes(Y, neighbours, ks, slots, counts)
-                continue
-            votes = partial(kernels().confusion_counts, neighbours, shares, ks, slots)
-            _over_draws(votes, np.ascontiguousarray(Y, dtype=np.int64), (self._row_weight,), counts)
+        if self._n_classes == 2 and self.weight is None and self._groups[0].search.uniform:
+            for group in self._groups:
+                _two_classes(Y, group.search.among_itself()[0], group.ks, group.slots, counts)
+            return np.asarray(counts / self.n_samples)
+        for votes in self._among_itself():
+            tally = partial(kernels().confusion_counts, *votes)
+            _over_draws(tally, np.ascontiguousarray(Y, dtype=np.int64), (self._row_weight,), counts)
         return np.asarray(counts / self._row_weight.sum())
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
