@@ -16,8 +16,8 @@ from outsample.scorers import FRESH_LABELS, SetLoss
 
 Array = NDArray[Any]
 
-LABELS_AT_ONCE = 16 * 2**20
-"""Bytes of drawn labels where nothing else is written down: more would only leave the processor's cache."""
+LABELS_AT_ONCE, DRAWS_AT_ONCE = 8 * 2**20, 16
+"""Where nothing but labels is written down: more bytes only leave the processor's cache, unless draws are few."""
 
 
 def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
@@ -45,8 +45,9 @@ def _batch_size(problem: Problem) -> int:
         return 1
     lean = design.lean(problem.loss.statistic)
     per_row = 1 if lean else design.n_models * problem.fitted_width
-    memory = min(problem.memory, LABELS_AT_ONCE) if lean else problem.memory
-    return max(1, memory // (8 * design.n_samples * (per_row + 1)))
+    within_memory = problem.memory // (8 * design.n_samples * (per_row + 1))
+    within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (8 * design.n_samples)) if lean else within_memory
+    return max(1, min(within_memory, within_cache))
 
 
 class _Judge:

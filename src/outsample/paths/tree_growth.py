@@ -108,18 +108,26 @@ class Grower:
         self._mass_unit, self._mass = _fixed_point(self._weight)
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
         self._rules = self._make_rules(stopping)._replace(per_node=per_node)
+        self._spaces: list[Any] = []
 
     def grow(self, Y: Array, with_leaves: bool = False) -> Iterator[Growth]:
         """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded."""
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
-        spaces = [self._kernel.Workspace(self._table, self._rules, n_histograms) for _ in range(threads)]
+        spaces = self._workspaces(threads, n_histograms)
 
         def grown(y: Array, thread: int) -> Growth:
             return self._grow_one(y, spaces[thread], with_leaves)
 
         for first in range(0, draws, 16 * threads):
             yield from in_turn(grown, Y[first : first + 16 * threads], threads)
+
+    def _workspaces(self, threads: int, n_histograms: int) -> list[Any]:
+        """Memory for each thread, kept for the next label vectors."""
+        self._spaces = [space for space in self._spaces if len(space.counts) == n_histograms]
+        while len(self._spaces) < threads:
+            self._spaces.append(self._kernel.Workspace(self._table, self._rules, n_histograms))
+        return self._spaces[:threads]
 
     def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
         points, center, unit, rules = self._points(y)
