@@ -292,6 +292,8 @@ class HalfFlips(LabelScheme):
         _check_binary("flips of a random half", n_classes)
 
 
+# So many distinct labels alone have more arrangements than anyone can list.
+_MANY = 50
 # Labels that one thread draws before a second is awake.
 _SHORT = 30_000
 
@@ -354,6 +356,8 @@ def _multiplicities(y: Array) -> NDArray[np.intp]:
 
 def _multinomial(counts: NDArray[np.intp]) -> float:
     """n! / Π counts!, infinite beyond what a double holds."""
+    if len(counts) > _MANY:
+        return math.inf
     log = math.lgamma(counts.sum() + 1) - sum(math.lgamma(c + 1) for c in counts)
     if log > 50:
         return math.inf
