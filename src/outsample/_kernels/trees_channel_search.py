@@ -45,6 +45,7 @@ def search_counted(
     best = 0
     for k in range(n_picks):
         best = k if scratch.bounds[k] > scratch.bounds[best] else best
+    # The most promising bin before all others, only for the bar; then all in order.
     for k in range(-1, n_picks):
         pick = best if k < 0 else k
         if n_picks > 0 and scratch.bounds[pick] > bar:

@@ -115,18 +115,15 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
                     n_picks += 1
                 before = after
         e += 1
-    if n_picks > 0 and bounds[best] > bar:
-        search_bin(
-            counts, picks[best], lefts[best], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
-            scratch, x_log_x,
-        )  # fmt: skip
-        bar = max(bar, a_little_less(gains[slot], rounding))
-    for k in range(n_picks):
-        if bounds[k] > bar:
-            bar = search_bin(
-                counts, picks[k], lefts[k], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
+    # The most promising bin before all others, only for the bar; then all in order.
+    for k in range(-1, n_picks):
+        pick = best if k < 0 else k
+        if n_picks > 0 and bounds[pick] > bar:
+            raised = search_bin(
+                counts, picks[pick], lefts[pick], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
                 scratch, x_log_x,
             )  # fmt: skip
+            bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], rounding))
 
 
 @njit(**INNER)
