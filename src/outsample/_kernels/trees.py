@@ -21,8 +21,8 @@ from .trees_channels import Scratch as ChannelScratch
 from .trees_channels import grow_channels
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
-from .trees_packed_groups import LOW_HALF, SHIFT
 from .trees_presort import Presorted, presort
+from .trees_rules import LOW_HALF, SHIFT
 
 __all__ = ["LOW_HALF", "SHIFT", "Grown", "Presorted", "Rules", "Workspace", "grow", "presort", "warmup"]
 

@@ -13,11 +13,8 @@ from .options import INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
 from .trees_leaves import END, START, ZERO, level_of, sort_members
-from .trees_rules import ENTROPY, FIRST, a_little_less
+from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
 from .trees_values import measure_values, pick_values, scan_values
-
-SHIFT = 32
-LOW_HALF = (1 << SHIFT) - 1
 
 
 @njit(**INNER)
@@ -112,7 +109,8 @@ def scan(
 def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
-    nothing, sorted_by_now = scratch.left[1], d > 0
+    # A variable, because a bare True would have `scan` compiled once more for it.
+    nothing, by_members = scratch.left[1], d > 0
     for v in range(nothing.size):
         nothing[v] = 0
     if of_classes is not None:
@@ -120,6 +118,6 @@ def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, s
     for f in range(d):
         found = sort_members(f, slot, ZERO, n, table.rank, place, leaves, scratch.keys, scratch.tally)
         bar = scan(
-            f, ZERO, found, sorted_by_now, nothing, bar, slot, limits, table, points, place, leaves, gains, sums,
+            f, ZERO, found, by_members, nothing, bar, slot, limits, table, points, place, leaves, gains, sums,
             scratch, x_log_x, of_classes, of_values,
         )  # fmt: skip

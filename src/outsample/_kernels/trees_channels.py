@@ -163,20 +163,9 @@ def grow_channels(
             bar = least_wanted(unit, n_waiting, max_leaves - n_leaves, gains, leaves)
             if m <= small:
                 search_small(
-                    child,
-                    bar,
-                    limits,
-                    table,
-                    points,
-                    place,
-                    leaves,
-                    gains,
-                    sums,
-                    scratch,
-                    x_log_x,
-                    of_classes,
+                    child, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
                     of_values,
-                )
+                )  # fmt: skip
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1

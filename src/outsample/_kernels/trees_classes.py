@@ -9,9 +9,7 @@ from .options import INNER
 from .trees_channel_gains import gain_of_classes, take
 from .trees_leaves import SLOT
 from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, bound_inside
-
-SHIFT = 32
+from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
 
 # Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
 MEAN, WEIGHT, SCALES = 0, 1, 2

@@ -33,9 +33,19 @@ from .trees_leaves import (
     release,
     wait,
 )
-from .trees_packed_groups import LOW_HALF, SHIFT
 from .trees_packed_search import UNIT, search_counted, search_small
-from .trees_rules import LEAST_GAIN, MAX_DEPTH, MAX_LEAVES, MIN_LEAF, MIN_SPLIT, NO_SPLIT, PER_NODE, SMALL
+from .trees_rules import (
+    LEAST_GAIN,
+    LOW_HALF,
+    MAX_DEPTH,
+    MAX_LEAVES,
+    MIN_LEAF,
+    MIN_SPLIT,
+    NO_SPLIT,
+    PER_NODE,
+    SHIFT,
+    SMALL,
+)
 
 
 class Scratch(NamedTuple):

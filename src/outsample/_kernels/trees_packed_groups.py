@@ -16,9 +16,7 @@ import numpy as np
 from numba import njit
 
 from .options import INNER
-
-SHIFT = 32
-LOW_HALF = (1 << SHIFT) - 1
+from .trees_rules import LOW_HALF, SHIFT
 
 
 class Node(NamedTuple):

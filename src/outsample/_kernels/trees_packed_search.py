@@ -8,8 +8,6 @@ from numba import njit
 from .options import INNER
 from .trees_leaves import COLUMN, END, POSITION, SLOT, START, ZERO, level_of, sort_members
 from .trees_packed_groups import (
-    LOW_HALF,
-    SHIFT,
     best_edge,
     exceeds,
     mark_groups,
@@ -17,13 +15,13 @@ from .trees_packed_groups import (
     node_of,
     sum_groups,
 )
-from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY_TIE, RELATIVE_TIE, a_little_less
+from .trees_presort import BINS_JOINED, CLOSENESS
+from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
 
-SAMPLES_PER_GROUP = 2.0
+BINS_PER_GROUP = 2.0
 
 
 @njit(**INNER)
@@ -87,7 +85,7 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
     level = level_of(size, n, table.offsets.shape[0])
     offsets = table.offsets[level]
     # Bins were made for larger nodes: a smaller one takes more of them together.
-    step = max(1, int(SAMPLES_PER_GROUP * np.sqrt(n / node.mass) / 4.0**level))
+    step = max(1, int(BINS_PER_GROUP * np.sqrt(n / node.mass) / float(BINS_JOINED) ** level))
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:

@@ -13,6 +13,10 @@ LEAST_GAIN, LEAST_SPREAD, SQUARE_UNIT = 0, 1, 2
 
 NO_SPLIT = -1.0
 
+# Two numbers in one integer: the first · 2³² + the second.
+SHIFT = 32
+LOW_HALF = (1 << SHIFT) - 1
+
 # Gains that differ by less are equal: of their size, and for sums of x ln x also of the node's mass.
 RELATIVE_TIE = 1e-11
 ENTROPY_TIE = 5e-14

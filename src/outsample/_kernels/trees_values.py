@@ -9,9 +9,7 @@ from .options import INNER
 from .trees_channel_gains import gain_of_values, take
 from .trees_leaves import SLOT
 from .trees_presort import CLOSENESS
-from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, bound_inside
-
-SHIFT = 32
+from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
 
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
