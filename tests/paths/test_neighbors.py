@@ -11,6 +11,7 @@ from sklearn.metrics import confusion_matrix, pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
+import outsample
 from compiler_switch import printed_with_and_without_compiler
 from outsample.paths import RefitPath, find_path
 from outsample.paths.base import Design
@@ -243,3 +244,10 @@ def test_same_answers_with_the_compiler_off():
     answers = printed_with_and_without_compiler(PLAIN_RUN)
     assert answers[0] == answers[1]
     assert len(answers[0]) > 1000
+
+
+@pytest.mark.parametrize("wrong", [{"leaf_size": -1}, {"n_neighbors": 0}, {"algorithm": "x"}])
+def test_a_bad_parameter_is_reported_under_the_name_of_the_users_own_estimator(wrong):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of KNeighborsClassifier"):
+        outsample.estimate(KNeighborsClassifier(**wrong), X, np.arange(30) % 2)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
+from sklearn.base import clone
 from sklearn.utils import check_array
 
 from outsample.tables import n_rows, rows
@@ -42,8 +42,8 @@ class NeighborSearch:
         self._X, self.k = X, k
         self.n_samples = n_rows(X)
         self.uniform = estimator.weights != "distance"
-        settings = {name: value for name, value in estimator.get_params().items() if name != "weights"}
-        self._searcher = NearestNeighbors(**{**settings, "n_neighbors": k}).fit(X)
+        # The search does not look at labels, but `fit` asks for some; and it names the user's own estimator in errors.
+        self._searcher = clone(estimator).set_params(n_neighbors=k).fit(X, np.zeros(self.n_samples, int))
         self._lists: Lists | None = None
         self._squares = np.zeros(self.n_samples)
 
