@@ -26,8 +26,17 @@ class Reference(ABC):
     n_fits: int
 
     @abstractmethod
+    def labels_at(self, levels: Floats) -> Array:
+        """The label of every row at this level of its distribution, from 0 to 1 (1 not included), (n,)."""
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of rows."""
+
     def draw(self, rng: np.random.Generator) -> Array:
         """One label vector, (n,)."""
+        return self.labels_at(rng.random(self.n_samples))
 
     @abstractmethod
     def optimism(
@@ -67,8 +76,18 @@ class ValueReference(Reference):
         """Variance of the noise."""
         return float(np.var(self.residuals))
 
-    def draw(self, rng: np.random.Generator) -> Array:
-        return np.asarray(self.mean + rng.choice(self.residuals, len(self.mean)))
+    @property
+    def n_samples(self) -> int:
+        return len(self.mean)
+
+    @cached_property
+    def _ordered(self) -> Floats:
+        return np.sort(self.residuals)
+
+    def labels_at(self, levels: Floats) -> Array:
+        # A level just below one may be rounded up to one by the product.
+        last = len(self._ordered) - 1
+        return np.asarray(self.mean + self._ordered[np.minimum((levels * (last + 1)).astype(np.intp), last)])
 
     def optimism(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
@@ -86,10 +105,13 @@ class ClassReference(Reference):
     probabilities: Floats
     n_fits: int = 0
 
-    def draw(self, rng: np.random.Generator) -> Array:
+    @property
+    def n_samples(self) -> int:
+        return len(self.probabilities)
+
+    def labels_at(self, levels: Floats) -> Array:
         steps = np.cumsum(self.probabilities, axis=1)
-        below = rng.random((len(steps), 1)) * steps[:, -1:] >= steps
-        return np.asarray(below.sum(axis=1))
+        return np.asarray((levels[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1))
 
     def optimism(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator

@@ -12,6 +12,7 @@ import outsample
 from outsample.closed_forms import new_row_optimism
 from outsample.criteria import Auto, CovariancePenalty, Permutation, RowsAndLabels, TwoStagePermutation
 from outsample.criteria.calibrated_reference import calibrated_reference
+from outsample.criteria.reference_engine import _Judge
 from outsample.criteria.row_engine import split_seed
 from outsample.criteria.rows_and_labels import share_seen, smoothed
 from outsample.problem import pose
@@ -276,3 +277,48 @@ def test_a_model_that_fits_any_labels_is_judged_by_its_rows():
     problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", [1])
     folds = outsample.CrossValidation(StratifiedKFold(5, shuffle=True, random_state=split_seed(problem)))
     assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(folds.curve(problem).out_sample)
+
+
+def drawn_labels(reference, n_draws, evenly):
+    """The label vectors that a criterion draws around a reference, (draws, n)."""
+    X = np.zeros((reference.n_samples, 1))
+    problem = trees(X, np.arange(len(X)) % 2)
+    judge = _Judge(problem, reference, 0 if evenly else None)
+    return np.stack([reference.labels_at(judge._levels(i)) for i in range(n_draws)])
+
+
+def test_few_draws_are_spread_evenly_over_the_distribution_of_every_row():
+    shares = np.linspace(0.02, 0.98, 2000)
+    reference = ClassReference(np.stack([1 - shares, shares], axis=1))
+    even, free = (drawn_labels(reference, 5, evenly).mean(axis=0) - shares for evenly in (True, False))
+    assert (even**2).mean() < 0.5 * (free**2).mean()
+    # The number of draws that give a row its second class is wrong by less than two of five.
+    assert np.abs(even).max() < 0.4 < np.abs(free).max()
+
+
+@pytest.mark.parametrize("evenly", [True, False])
+def test_every_single_draw_and_the_mean_of_many_follow_the_reference(evenly):
+    shares = np.linspace(0.1, 0.6, 3000)
+    reference = ClassReference(np.stack([1 - shares, shares / 3, 2 * shares / 3], axis=1))
+    drawn = drawn_labels(reference, 400, evenly)
+    for c in range(3):
+        assert (drawn[7] == c).mean() == pytest.approx(reference.probabilities[:, c].mean(), abs=0.03)
+        assert (drawn == c).mean(axis=0) == pytest.approx(reference.probabilities[:, c], abs=0.12)
+    values = ValueReference(np.zeros(3000), np.array([-1.0, 0.0, 4.0]))
+    assert np.var(drawn_labels(values, 400, evenly)) == pytest.approx(values.variance, rel=0.02)
+
+
+def test_draws_around_a_reference_do_not_repeat():
+    reference = ClassReference(np.full((200, 2), 0.5))
+    drawn = drawn_labels(reference, 200, evenly=True)
+    # Within a group of draws the golden section keeps them apart; groups begin anew.
+    same = (drawn[:, None] == drawn[None]).mean(axis=2)[np.triu_indices(200, 1)]
+    assert same.max() < 0.9
+
+
+def test_luck_is_priced_only_where_there_is_a_choice():
+    X, y = noisy_halves(np.random.default_rng(1), 120)
+    # One neighbour fits any labels, so that only rows judge it; twice the same model is a choice all the same.
+    problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", [1, 1])
+    folds = outsample.CrossValidation(StratifiedKFold(5, shuffle=True, random_state=split_seed(problem)))
+    assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(1.05 * folds.curve(problem).out_sample)

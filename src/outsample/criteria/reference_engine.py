@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from outsample.closed_forms import new_row_optimism
@@ -13,51 +15,69 @@ from outsample.running import child_generator, child_integer, spread
 
 FRESH = 1
 
+# Labels drawn together: from one draw to the next every row moves on by the golden section of its distribution, which
+# spreads few draws evenly. Afterwards rows begin anew, so that many draws come to the mean of all.
+TOGETHER = 5
+GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
+
 
 def optimism_around(problem: Problem, reference: Reference, draws: range, planned: int) -> tuple[Floats, int]:
     """(optimism of each draw, number of draws); one row and no draw where a linear smoother makes it exact.
 
-    The exact one is that of new rows, see `new_row_optimism`.
+    The exact one is that of new rows, see `new_row_optimism`. Drawn labels are spread evenly: each is right on its
+    own, and the mean over a few varies less than if they were independent.
     """
     smoother = problem.design.smoother if isinstance(problem.loss, SquaredLoss) else None
     if smoother is not None and isinstance(reference, ValueReference):
         return new_row_optimism(smoother, reference.variance, problem.weight)[None], 0
-    return drawn_optimism(problem, reference, draws, planned=planned), len(draws)
+    return drawn_optimism(problem, reference, draws, planned=planned, evenly=True), len(draws)
 
 
 def drawn_optimism(
-    problem: Problem, reference: Reference, draws: range, stream: str = "reference", planned: int | None = None
+    problem: Problem, reference: Reference, draws: range, *, planned: int | None = None, evenly: bool = False
 ) -> Floats:
     """Optimism of the fits to labels drawn around a reference, (draws, models).
 
     Parameters
     ----------
     draws : numbers of the draws; each has its own seed, shared with all other label draws of that number.
-    stream : where finished draws are kept when the problem has a store.
     planned : draws the whole estimate takes, for the progress.
+    evenly : whether draws are spread evenly instead of independent.
     """
-    judge = _Judge(problem, reference)
+    judge = _Judge(problem, reference, draws.start if evenly else None)
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     cost, planned = problem.design.fits_per_draw, planned or draws.stop
     results: list[Floats] = []
-    for result in spread(judge, [(i,) for i in draws], n_jobs, problem.finished(stream)):
+    for result in spread(judge, [(i,) for i in draws], n_jobs, problem.finished("reference")):
         results.append(result)
         problem.progress((draws.start + len(results)) * cost, planned * cost)
     return np.stack(results)
 
 
 class _Judge:
-    """Draws one label vector, fits every model to it and measures the optimism."""
+    """Draws one label vector, fits every model to it and measures the optimism.
 
-    def __init__(self, problem: Problem, reference: Reference) -> None:
+    Parameters
+    ----------
+    even_from : the draw from which on labels are spread evenly; None for independent draws.
+    """
+
+    def __init__(self, problem: Problem, reference: Reference, even_from: int | None) -> None:
         self.design, self.loss, self.response = problem.design, problem.loss, problem.response
         self.weight, self.seed, self.reference = problem.weight, problem.seed, reference
+        self.even_from = even_from
 
     def __call__(self, i: int) -> Floats:
-        labels = self.reference.draw(child_generator(self.seed, LABEL_DRAWS, i))
+        labels = self.reference.labels_at(self._levels(i))
         try:
             fitted = self.design.fitted(labels[None], self.response, [child_integer(self.seed, LEARNER_DRAWS, i)])[0]
         except FitError as error:
             raise FitError(f"draw {i + 1}: {error}") from error
         rng = child_generator(self.seed, LABEL_DRAWS, i, FRESH)
         return self.reference.optimism(self.loss, labels, fitted, self.weight, rng)
+
+    def _levels(self, i: int) -> Floats:
+        """Where every row stands in its distribution at draw i, (n,)."""
+        moved = 0 if self.even_from is None else (i - self.even_from) % TOGETHER
+        start = child_generator(self.seed, LABEL_DRAWS, i - moved).random(self.reference.n_samples)
+        return np.asarray((start + moved * GOLDEN_SECTION) % 1.0)

@@ -43,6 +43,9 @@ class TwoStagePermutation(Criterion):
     smoothers and squared loss nothing is drawn or refitted: the optimism is exact, and that of least squares and of
     quadratic penalties includes what rows at new places add.
 
+    `monte_carlo_error` takes the drawn labels as independent. Those of stage two are spread evenly, so it is on the
+    large side.
+
     Parameters
     ----------
     n_draws : label vectors drawn and refitted in both stages together, at least 2. Beside them the real labels are
