@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -129,11 +130,17 @@ def _copied(value: Any) -> Any:
 
 def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
     """For each model of the path the position of its value in the user's list."""
-    left = list(range(len(values)))
+    left = dict(enumerate(values))
+    places: dict[int, list[int]] = {}
+    for i, value in left.items():
+        places.setdefault(id(value), []).append(i)
     order = []
     for params in path.params:
-        i = next(j for j in left if values[j] is params[parameter] or values[j] == params[parameter])
-        left.remove(i)
+        value = params[parameter]
+        # Nearly always the very object of the list; a path may also have made an equal one of it.
+        candidates = chain(places.get(id(value), ()), (j for j, other in left.items() if other == value))
+        i = next(j for j in candidates if j in left)
+        del left[i]
         order.append(i)
     return np.array(order, dtype=np.intp)
 

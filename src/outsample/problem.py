@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.choosing_losses import choose_loss
+from outsample.chunks import chunks
 from outsample.curve import RiskCurve
 from outsample.learners import takes_weight
 from outsample.losses import Floats, Loss
@@ -125,7 +126,8 @@ class Problem:
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.design.lean("confusion"):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
-        return np.asarray(self.loss.risk(self.y, self.fitted, self.weight))
+        fitted = self.fitted
+        return np.concatenate([self.loss.risk(self.y, fitted[part], self.weight) for part in chunks(fitted)])
 
     @cached_property
     def _confusion(self) -> Floats:
@@ -175,11 +177,14 @@ class Problem:
     @cached_property
     def _deviation_of_losses(self) -> Floats | None:
         """Standard deviation of the in-sample losses, (models,)."""
-        try:
-            losses = self.loss.pointwise(self.y, self.fitted)
-        except TypeError:
-            return None
-        return np.asarray(np.sqrt(np.average((losses - self.in_sample[:, None]) ** 2, axis=-1, weights=self.weight)))
+        fitted, squares = self.fitted, []
+        for part in chunks(fitted):
+            try:
+                losses = self.loss.pointwise(self.y, fitted[part])
+            except TypeError:
+                return None
+            squares.append(np.average((losses - self.in_sample[part, None]) ** 2, axis=-1, weights=self.weight))
+        return np.sqrt(np.concatenate(squares))
 
     def on(self, path: Path, branch: int = 0) -> Problem:
         """The same problem over another path; `branch` tells the paths of one search apart in its store."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from outsample.chunks import chunks
 from outsample.criteria.base import Criterion
 from outsample.criteria.row_engine import Tested, judged_on_folds
 from outsample.curve import RiskCurve
@@ -83,6 +84,9 @@ def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
     if m <= 1:
         return np.full(len(losses), np.nan)
     share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
-    spread = losses - weighted_mean(losses, weight)[:, None]
-    spread *= share
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", spread, spread) * m / (m - 1)))
+    squares = []
+    for part in chunks(losses):
+        spread = losses[part] - weighted_mean(losses[part], weight)[:, None]
+        spread *= share
+        squares.append(np.einsum("ij,ij->i", spread, spread))
+    return np.sqrt(np.concatenate(squares) * m / (m - 1))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.chunks import chunks
 from outsample.learners import FitError
 from outsample.losses import Floats
 from outsample.problem import ROW_SPLITS, Problem
@@ -86,14 +87,21 @@ class _FoldRisk:
         weight = None if self.weight is None else self.weight[test]
         return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
 
-    def of_each(self, tests: Sequence[Rows], predicted: Array) -> Floats:
-        """Risk of every model on the rows of every fold, (folds, models), given what they say of all rows."""
+    def of_each(self, tests: Sequence[Rows], predicted: Array, keep: bool) -> Floats:
+        """Risk of every model on the rows of every fold, (folds, models), given what they say of all rows.
+
+        Predictions that are not to be kept may be written over.
+        """
         rows_tested = np.concatenate(tests)
         if len(rows_tested) > len(tests) or self.weight is not None or isinstance(self.loss, SetLoss):
             return np.stack([self(test, predicted[:, test]) for test in tests])
         if not np.array_equal(rows_tested, np.arange(len(self.y))):
             predicted = predicted[:, rows_tested]
-        return np.asarray(self.loss.pointwise(self.y[rows_tested], predicted).T, dtype=np.float64)
+        reused = not keep and predicted.dtype == np.float64 and predicted.ndim == 2
+        labels, losses = self.y[rows_tested], predicted if reused else np.empty(predicted.shape[:2])
+        for part in chunks(predicted):
+            losses[part] = self.loss.pointwise(labels, predicted[part])
+        return losses.T
 
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:
@@ -104,7 +112,7 @@ def _left_out(problem: Problem, partition: Rows) -> Array | None:
 def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _FoldRisk | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
-    risks = None if risk is None else risk.of_each(splits.tests, left_out)
+    risks = None if risk is None else risk.of_each(splits.tests, left_out, keep)
     if not keep:
         return Tested(risks, None, n_fits)
     kept, rows_tested = _nothing(left_out, problem.n_samples), np.concatenate(splits.tests)

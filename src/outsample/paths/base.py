@@ -163,7 +163,8 @@ class Design(ABC):
 
         Returns
         -------
-        (models, n[, K or outputs]), or None: this design has no shortcut, refit on the other rows.
+        (models, n[, K or outputs]), computed anew, so that the caller may write to it; or None: this design has no
+        shortcut, refit on the other rows.
         """
         return None
 

@@ -6,9 +6,13 @@ free or not: leaving J out is the same as giving J the labels the fit predicts f
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from outsample.chunks import chunks
 
 from .base import Array, Floats
 from .linear import LinearFits
@@ -17,36 +21,58 @@ from .linear import LinearFits
 _TOO_TIGHT = 1e-7
 
 Bools = NDArray[np.bool_]
+Doubtful = tuple[int, Any]
+"""A model and a fold."""
 
 
-def left_out(fits: LinearFits, y: Floats, folds: Array) -> tuple[Floats, Floats]:
-    """(predictions, slack), both (models, n), for one output.
+def left_out(fits: LinearFits, y: Floats, folds: Array, least_slack: Floats) -> tuple[Floats, list[Doubtful]]:
+    """(predictions (models, n) for one output, what must be refitted instead).
 
-    Slack is the smallest pivot of I − S_JJ of the row's fold, relative to the largest: how far the formula
-    is from dividing by zero. It is 0 where no prediction could be made.
+    Slack is the smallest pivot of I − S_JJ of a fold, relative to the largest: how far the formula is from dividing by
+    zero, and 0 where no prediction could be made. A fold is doubtful where it would cost digits, or is below what the
+    model needs.
+
+    Parameters
+    ----------
+    least_slack : (models,), what each model needs.
     """
     residuals = fits.residuals(y)
     order = np.argsort(folds, kind="stable")
     starts = np.flatnonzero(np.diff(folds[order], prepend=folds[order[0]] - 1))
     if len(starts) == len(y):
-        slack = np.maximum(fits.slack, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            residuals /= slack
-        return np.subtract(y, residuals, out=residuals), slack
+        return _one_left_out(fits, y, residuals, folds, least_slack)
     predictions = np.empty_like(residuals)
-    slack = np.empty_like(residuals)
+    doubtful = []
     for rows in np.split(order, starts[1:]):
         within = _FoldSolver(fits, rows)
         for m in range(len(residuals)):
-            outside, pivot = within.left_out_residuals(m, residuals[m, rows])
+            outside, slack = within.left_out_residuals(m, residuals[m, rows])
             predictions[m, rows] = y[rows] - outside
-            slack[m, rows] = pivot
-    return predictions, slack
+            if not _solid(slack, least_slack[m]):
+                doubtful.append((m, folds[rows[0]]))
+    return predictions, doubtful
 
 
-def trusted(slack: Floats) -> Bools:
-    """Where the formula divides by enough to keep eight digits."""
-    return np.asarray(slack > _TOO_TIGHT)
+def _one_left_out(
+    fits: LinearFits, y: Floats, residuals: Floats, folds: Array, least_slack: Floats
+) -> tuple[Floats, list[Doubtful]]:
+    """The same where every row is a fold of its own; predictions are written over the residuals."""
+    doubtful = []
+    for models in chunks(residuals):
+        outside, slack = residuals[models], np.maximum(fits.slack(models), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            outside /= slack
+        np.subtract(y, outside, out=outside)
+        least = slack.min(axis=1)
+        for k in np.flatnonzero(~_solid(least, least_slack[models])):
+            m = models.start + k
+            doubtful += [(m, fold) for fold in folds[~_solid(slack[k], least_slack[m])]]
+    return residuals, doubtful
+
+
+def _solid(slack: Any, least: Any) -> Bools:
+    """Where the formula holds and divides by enough to keep eight digits."""
+    return np.asarray((slack > _TOO_TIGHT) & (slack >= least))
 
 
 class _FoldSolver:

@@ -36,6 +36,7 @@ class LinearFits:
     def __init__(self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool) -> None:
         self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
         self.constant = constant
+        self._last: tuple[Floats, Floats] | None = None
 
     def coefficients(self, y: Floats) -> Floats:
         """Lᵀ W y, (r,) or (r, outputs).
@@ -54,8 +55,12 @@ class LinearFits:
         return y if self.weight is None else (self.weight * y.T).T
 
     def fitted(self, y: Floats) -> Floats:
-        """In-sample predictions, (models, n[, outputs])."""
-        return combined(self.kept, self.coefficients(y), self.basis)
+        """In-sample predictions, (models, n[, outputs]), not to be written to: those of the last labels are kept."""
+        if self._last is None or not np.array_equal(self._last[0], y):
+            answer = combined(self.kept, self.coefficients(y), self.basis)
+            answer.flags.writeable = False
+            self._last = y, answer
+        return self._last[1]
 
     def moments(self, y: Floats, center: float) -> Floats:
         """Weighted means of (y − ĝ)² and (ĝ − center)², (models, 2), block of rows by block of rows."""
@@ -90,14 +95,18 @@ class LinearFits:
         return energy
 
     @cached_property
-    def slack(self) -> Floats:
-        """1 − leverage, (models, n), without cancellation where a row is nearly interpolated."""
-        slack = 1.0 - self.smoother.leverages
-        tight = np.asarray(slack.min(axis=0) < _CANCELLATION)
-        if tight.any():
+    def _tight(self) -> NDArray[np.intp]:
+        """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
+        return np.flatnonzero(1.0 - self._energy @ self.kept.max(axis=0) < _CANCELLATION)
+
+    def slack(self, models: slice) -> Floats:
+        """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
+        slack = 1.0 - self.smoother.leverages[models]
+        tight = self._tight
+        if len(tight):
             energy = self._energy[tight]
-            slack[:, tight] = self._outside(np.ones(len(tight)), energy.sum(axis=1), tight)
-            slack[:, tight] += self.lost @ energy.T
+            outside = self._outside(np.ones(len(slack[0])), energy.sum(axis=1), tight)
+            slack[:, tight] = outside + self.lost[models] @ energy.T
         return slack
 
     @cached_property
@@ -106,20 +115,18 @@ class LinearFits:
         counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
         return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
 
-    def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.bool_]) -> Floats:
+    def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.intp]) -> Floats:
         """`whole − inside` at `rows`, exactly zero where the basis reproduces every label."""
         return np.where(self.reproduced[rows], 0.0, whole[rows] - inside)
 
     def residuals(self, y: Floats) -> Floats:
         """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
-        coefficients = self.coefficients(y)
-        residuals = combined(self.kept, coefficients, self.basis)
-        np.subtract(y, residuals, out=residuals)
-        tight = np.asarray(self.slack.min(axis=0) < _CANCELLATION)
-        if tight.any():
-            basis = self.basis[tight]
-            residuals[:, tight] = self._outside(y, basis @ coefficients, tight)
-            residuals[:, tight] += combined(self.lost, coefficients, basis)
+        residuals = np.asarray(y - self.fitted(y))
+        tight = self._tight
+        if len(tight):
+            basis, coefficients = self.basis[tight], self.coefficients(y)
+            outside = self._outside(y, basis @ coefficients, tight)
+            residuals[:, tight] = outside + combined(self.lost, coefficients, basis)
         return residuals
 
 

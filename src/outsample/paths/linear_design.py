@@ -15,7 +15,7 @@ from outsample.learners import fit
 from outsample.tables import rows
 
 from .base import Array, Design, Floats, Smoother
-from .left_out import left_out, trusted
+from .left_out import left_out
 from .linear import LinearFits, as_targets, combined
 
 
@@ -117,11 +117,10 @@ class LinearDesign(Design):
         """Left-out predictions of one output, (models, n)."""
 
         def answer(part: Part) -> Floats:
-            predictions, slack = left_out(part.fits, targets, folds)
-            for m in np.flatnonzero(~_solid(slack.min(axis=1), part.least_slack)):
-                for fold in np.unique(folds[~_solid(slack[m], part.least_slack[m])]):
-                    inside = folds == fold
-                    predictions[m, inside] = self._refit(part.models[m], targets, inside)
+            predictions, doubtful = left_out(part.fits, targets, folds, part.least_slack)
+            for m, fold in doubtful:
+                inside = folds == fold
+                predictions[m, inside] = self._refit(part.models[m], targets, inside)
             return predictions
 
         return self._gathered(answer)
@@ -143,8 +142,3 @@ class LinearDesign(Design):
         for part, values in zip(self.parts, answers, strict=True):
             gathered[part.models] = values
         return gathered
-
-
-def _solid(slack: Floats, least: Floats) -> NDArray[np.bool_]:
-    """Where the closed form for left-out rows holds and keeps its digits."""
-    return np.asarray(trusted(slack) & (slack >= least))
