@@ -70,9 +70,15 @@ class Splits:
         folds = self.folds
         return folds.tests if isinstance(folds, _OneRowOut) else [fold.test for fold in folds]
 
+    @property
+    def tested(self) -> Rows:
+        """All rows tested, split after split."""
+        folds = self.folds
+        return folds.left_out if isinstance(folds, _OneRowOut) else np.concatenate([fold.test for fold in folds])
+
     def times_tested(self, n: int) -> Rows:
         """(n,) how often each row is tested."""
-        return np.bincount(np.concatenate(self.tests), minlength=n)
+        return np.bincount(self.tested, minlength=n)
 
 
 def cross_validation_splits(cv: Any, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int) -> Splits:
@@ -122,18 +128,18 @@ class _OneRowOut(Sequence[Split]):
     """Splits that leave out one row each, written down only when asked for: together they are n² positions."""
 
     def __init__(self, n: int, left_out: Rows) -> None:
-        self._every, self._left_out = np.arange(n), left_out
+        self._every, self.left_out = np.arange(n), left_out
 
     def __len__(self) -> int:
-        return len(self._left_out)
+        return len(self.left_out)
 
     @property
     def tests(self) -> Any:
         """The row each split tests, (splits, 1)."""
-        return self._left_out[:, None]
+        return self.left_out[:, None]
 
     def __getitem__(self, k: Any) -> Any:
-        row = self._left_out[k]
+        row = self.left_out[k]
         return Split(np.delete(self._every, row), np.array([row], dtype=np.intp))
 
 

@@ -87,18 +87,18 @@ class _FoldRisk:
         weight = None if self.weight is None else self.weight[test]
         return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
 
-    def of_each(self, tests: Sequence[Rows], predicted: Array, keep: bool) -> Floats:
+    def of_each(self, splits: Splits, predicted: Array, keep: bool) -> Floats:
         """Risk of every model on the rows of every fold, (folds, models), given what they say of all rows.
 
         Predictions that are not to be kept may be written over.
         """
-        rows_tested = np.concatenate(tests)
-        if len(rows_tested) > len(tests) or self.weight is not None or isinstance(self.loss, SetLoss):
-            return np.stack([self(test, predicted[:, test]) for test in tests])
-        if not np.array_equal(rows_tested, np.arange(len(self.y))):
-            predicted = predicted[:, rows_tested]
+        tested = splits.tested
+        if len(tested) > len(splits) or self.weight is not None or isinstance(self.loss, SetLoss):
+            return np.stack([self(test, predicted[:, test]) for test in splits.tests])
+        if not np.array_equal(tested, np.arange(len(self.y))):
+            predicted = predicted[:, tested]
         reused = not keep and predicted.dtype == np.float64 and predicted.ndim == 2
-        labels, losses = self.y[rows_tested], predicted if reused else np.empty(predicted.shape[:2])
+        labels, losses = self.y[tested], predicted if reused else np.empty(predicted.shape[:2])
         for part in chunks(predicted):
             losses[part] = self.loss.pointwise(labels, predicted[part])
         return losses.T
@@ -112,11 +112,11 @@ def _left_out(problem: Problem, partition: Rows) -> Array | None:
 def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _FoldRisk | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
-    risks = None if risk is None else risk.of_each(splits.tests, left_out, keep)
+    risks = None if risk is None else risk.of_each(splits, left_out, keep)
     if not keep:
         return Tested(risks, None, n_fits)
-    kept, rows_tested = _nothing(left_out, problem.n_samples), np.concatenate(splits.tests)
-    kept[:, rows_tested] = left_out[:, rows_tested]
+    kept, tested = _nothing(left_out, problem.n_samples), splits.tested
+    kept[:, tested] = left_out[:, tested]
     return Tested(risks, kept, n_fits)
 
 
