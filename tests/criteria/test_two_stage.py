@@ -321,4 +321,4 @@ def test_luck_is_priced_only_where_there_is_a_choice():
     # One neighbour fits any labels, so that only rows judge it; twice the same model is a choice all the same.
     problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", [1, 1])
     folds = outsample.CrossValidation(StratifiedKFold(5, shuffle=True, random_state=split_seed(problem)))
-    assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(1.05 * folds.curve(problem).out_sample)
+    assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(1.075 * folds.curve(problem).out_sample)
