@@ -8,9 +8,12 @@ keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one m
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from outsample.chunks import chunks
 
 from .base import Array, Floats, Smoother
 
@@ -79,32 +82,36 @@ class LinearFits:
         """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
         n = len(self.basis)
         row_sums = np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
-        return Smoother(self.kept @ self._energy.T, row_sums)
+        leverages = np.empty((len(self.kept), n))
+        for rows in chunks(self.basis):
+            leverages[:, rows] = self.kept @ self._energy(rows).T
+        return Smoother(leverages, row_sums)
 
     @property
     def squared_norms(self) -> Floats:
         """Σ_j S_ij² = Σ_k kept_k² L_ik², (models, n); without weights."""
         return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
 
-    @cached_property
-    def _energy(self) -> Floats:
-        """w_i L_ik², (n, r): the leverage of row i along direction k."""
-        energy = np.square(self.basis)
+    def _energy(self, rows: Any) -> Floats:
+        """w_i L_ik² of some rows, (rows, r): the leverage of row i along direction k."""
+        energy = np.square(self.basis[rows])
         if self.weight is not None:
-            energy *= self.weight[:, None]
-        return energy
+            energy *= self.weight[rows, None]
+        return np.asarray(energy)
 
     @cached_property
     def _tight(self) -> NDArray[np.intp]:
         """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
-        return np.flatnonzero(1.0 - self._energy @ self.kept.max(axis=0) < _CANCELLATION)
+        most = self.kept.max(axis=0)
+        highest = np.concatenate([self._energy(rows) @ most for rows in chunks(self.basis)])
+        return np.flatnonzero(1.0 - highest < _CANCELLATION)
 
     def slack(self, models: slice) -> Floats:
         """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
         slack = 1.0 - self.smoother.leverages[models]
         tight = self._tight
         if len(tight):
-            energy = self._energy[tight]
+            energy = self._energy(tight)
             outside = self._outside(np.ones(len(slack[0])), energy.sum(axis=1), tight)
             slack[:, tight] = outside + self.lost[models] @ energy.T
         return slack
