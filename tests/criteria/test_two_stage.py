@@ -265,6 +265,13 @@ def test_models_without_an_order_are_not_smoothed():
     assert np.array_equal(smoothed(values, np.array([0.0, 1.0, 2.0])), values)
 
 
+def test_unlimited_models_share_only_with_each_other():
+    complexity, values = np.array([4.0, np.inf, np.inf]), np.array([0.1, 0.4, 0.2])
+    assert smoothed(values, complexity) == pytest.approx([0.1, 0.3, 0.3])
+    X, y = noisy_halves(np.random.default_rng(0), 60)
+    assert np.isfinite(RowsAndLabels(4).curve(posed(DecisionTreeClassifier(random_state=0), X, y)).out_sample).all()
+
+
 def test_labels_weigh_as_much_as_their_risk_is_seen():
     in_sample, optimism = np.array([0.0, 0.1, 0.3, 0.2]), np.array([0.2, 0.1, 0.0, -0.3])
     assert share_seen(in_sample, optimism) == pytest.approx([0.0, 0.5, 1.0, 1.0])

@@ -126,7 +126,10 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
     """
     if (complexity <= 0).any() or not np.isfinite(optimism).all():
         return optimism
-    apart = np.subtract.outer(np.log(complexity), np.log(complexity)) / NEARNESS
+    # Unlimited models, such as full trees, are infinitely far from all but each other.
+    size = np.log(complexity)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(np.equal.outer(size, size), 0.0, np.subtract.outer(size, size)) / NEARNESS
     weights = np.exp(-np.square(apart) / 2)
     return np.asarray((weights * optimism).sum(axis=1) / weights.sum(axis=1))
 
