@@ -22,6 +22,7 @@ from outsample.draws import (
     PermutationWithinGroups,
     RademacherSigns,
     WithReplacement,
+    _arranged,
 )
 from outsample.running import seed_sequence
 
@@ -121,6 +122,27 @@ def test_draws_are_uniform_over_the_listing(name):
     share = n_draws / sum(expected.values())
     observed = [drawn[key] for key in expected]
     assert stats.chisquare(observed, [share * count for count in expected.values()]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("ones", range(1, 6))
+def test_arranging_two_classes_is_as_good_as_shuffling(ones):
+    """Long label vectors are not shuffled; short ones made the same way show every arrangement equally often."""
+    rng = np.random.default_rng(ones)
+    drawn = Counter(_arranged(ones, 6, rng).tobytes() for _ in range(4000))
+    assert len(drawn) == math.comb(6, ones)
+    assert stats.chisquare(list(drawn.values())).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.5, 0.999])
+def test_long_vectors_of_two_classes_keep_their_labels(share):
+    y = np.arange(5000) < 5000 * share
+    draws = LabelDraws(FreePermutation(), y.astype(np.int64), 40, SEED)
+    drawn = draws[:40]
+    assert drawn.dtype == np.int64
+    assert (drawn.sum(axis=1) == y.sum()).all()
+    # Each half of the rows has its share of the ones, up to six standard errors of the mean over draws.
+    halves = drawn.reshape(40, 2, 2500).sum(axis=2)
+    assert abs(halves[:, 0].mean() - y.sum() / 2) <= 6 * np.sqrt(y.sum() * (1 - share) / 4 / 40) + 0.5
 
 
 @pytest.mark.parametrize("name", SCHEMES)

@@ -60,6 +60,8 @@ class FreePermutation(LabelScheme):
     """y∘π, all permutations equally likely: rows are exchangeable."""
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        if _long_and_binary(y):
+            return _arranged(int(np.count_nonzero(y)), len(y), rng).astype(y.dtype)
         return rng.permutation(y)
 
     def count(self, y: Array) -> float:
@@ -296,6 +298,8 @@ class HalfFlips(LabelScheme):
 _MANY = 50
 # Labels that one thread draws before a second is awake.
 _SHORT = 30_000
+# Labels of two classes beyond which they are arranged faster than shuffled.
+_LONG = 2_000
 
 
 class LabelDraws(Sequence[Array]):
@@ -327,7 +331,7 @@ class LabelDraws(Sequence[Array]):
         return self.scheme.draw(self._y, child_generator(self._seed, index))
 
     def _stacked(self, indices: range) -> Array:
-        """Several draws; where they are long, threads share them."""
+        """Several draws; where they are long and take time, threads share them."""
         first = self[indices[0]]
         stack = np.empty((len(indices), *first.shape), first.dtype)
         stack[0] = first
@@ -336,7 +340,8 @@ class LabelDraws(Sequence[Array]):
             for k in range(start + 1, stop + 1):
                 stack[k] = self[indices[k]]
 
-        over_slices(fill, len(indices) - 1, n_threads() if stack.size > _SHORT else 1)
+        slow = stack.size > _SHORT and not _long_and_binary(self._y)
+        over_slices(fill, len(indices) - 1, n_threads() if slow else 1)
         return stack
 
     def fresh(self, index: int, how_many: int) -> Array:
@@ -348,6 +353,26 @@ class LabelDraws(Sequence[Array]):
             return self._all
         rng = child_generator(self._seed, index, 1)
         return np.stack([self.scheme.draw(self._y, rng) for _ in range(how_many)])
+
+
+def _long_and_binary(y: Array) -> bool:
+    """Whether y holds two class codes, and so many that arranging them is faster than shuffling."""
+    return bool(len(y) > _LONG and y.ndim == 1 and y.dtype.kind == "i" and y.min() == 0 and y.max() == 1)
+
+
+def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """n places with so many ones, all arrangements equally likely.
+
+    Every place gets a one with about the right probability. Whatever their number, their arrangements are equally
+    likely, and they stay so when places chosen at random make up for the ones too many or too few.
+    """
+    dice = rng.integers(2**64, size=n // 8 + 1, dtype=np.uint64).view(np.uint8)[:n]
+    arranged: NDArray[np.bool_] = dice < round(256 * ones / n)
+    excess = np.count_nonzero(arranged) - ones
+    if excess:
+        places = np.flatnonzero(arranged == (excess > 0))
+        arranged[rng.choice(places, abs(excess), replace=False, shuffle=False)] = excess < 0
+    return arranged
 
 
 def _multiplicities(y: Array) -> NDArray[np.intp]:
