@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
@@ -367,6 +368,34 @@ def test_rejected_values_get_the_error_score(iris):
         GridSearch(KNeighborsClassifier(), grid, error_score="raise").fit(X, y)
     with pytest.raises(ValueError, match="rejected all 1 settings"):
         GridSearch(KNeighborsClassifier(), {"n_neighbors": [1000]}).fit(X, y)
+
+
+def with_a_bad_value():
+    components = make_pipeline(PCA(), LinearRegression())
+    powers = make_pipeline(PolynomialFeatures(), LinearRegression())
+    yield KNeighborsClassifier(), {"n_neighbors": [0, 3, 5]}
+    yield KNeighborsRegressor(), {"n_neighbors": [2.5, 3, 5]}
+    yield DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [-3, 3, 5]}
+    yield DecisionTreeRegressor(random_state=0), {"max_depth": [0, 3, 5]}
+    yield Ridge(), {"alpha": [-1.0, 1.0, 2.0]}
+    yield PLSRegression(), {"n_components": [0, 1, 2]}
+    yield components, {"pca__n_components": [-1, 1, 2]}
+    yield powers, {"polynomialfeatures__degree": [-1, 1, 2]}
+
+
+@pytest.mark.parametrize("criterion", [Permutation(3), CrossValidation(3)], ids=["permutation", "kfold"])
+@pytest.mark.parametrize(
+    ("estimator", "grid"), list(with_a_bad_value()), ids=lambda v: str(v) if isinstance(v, dict) else ""
+)
+def test_a_bad_value_spoils_no_other(estimator, grid, criterion, iris):
+    X, y = iris[0][:, :3], iris[1] if is_classifier(estimator) else iris[0][:, 3]
+    name, values = next(iter(grid.items()))
+    with pytest.warns(FitFailedWarning, match="was rejected"):
+        search = GridSearch(estimator, grid, criterion=criterion, refit=False, random_state=0).fit(X, y)
+    good = GridSearch(estimator, {name: values[1:]}, criterion=criterion, refit=False, random_state=0, fast=False)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isnan(scores[0])
+    np.testing.assert_allclose(scores[1:], good.fit(X, y).cv_results_["mean_test_score"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("grid", [{}, []])

@@ -125,8 +125,11 @@ def _curves_of(
     if error_score == "raise":
         return [(branch, criterion.curve(posed))]
     alone = len(branch.settings) == 1 and isinstance(branch.path, RefitPath)
+    reason = _why_unbound(posed)
+    if alone and reason is not None:
+        return [(branch, reason)]
     try:
-        if alone or _can_be_bound(posed):
+        if reason is None:
             return [(branch, criterion.curve(posed))]
     except FitError as error:
         if alone:
@@ -141,13 +144,15 @@ def _curves_of(
     ]
 
 
-def _can_be_bound(problem: Problem) -> bool:
-    """Whether the path can read all its values; where it cannot, the estimator itself will reject some."""
+def _why_unbound(problem: Problem) -> FitError | None:
+    """Why the path cannot read all its values, if it cannot; the estimator itself will reject some."""
     try:
         problem.design  # noqa: B018 — bound here, used by the criterion
-    except (ValueError, TypeError):
-        return False
-    return True
+    except (ValueError, TypeError) as error:
+        reason = FitError(f"{type(problem.path.estimator).__name__} failed: {error}")
+        reason.__cause__ = error
+        return reason
+    return None
 
 
 def _root(error: BaseException) -> BaseException:

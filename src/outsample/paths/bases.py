@@ -21,6 +21,8 @@ from sklearn.preprocessing import (
 
 from outsample.columns import LeadingColumns
 
+from .order import is_whole
+
 # Transformers whose columns for a smaller value are the first columns for a larger one.
 _NESTED = frozenset({(PolynomialFeatures, "degree"), (LeadingColumns, "n_columns"), (PCA, "n_components")})
 _COLUMN_BY_COLUMN = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -94,7 +96,7 @@ def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[An
     varying = steps[0][1]
     if (type(varying), inner) not in _NESTED:
         return False
-    if not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values):
+    if not all(is_whole(v, 0 if type(varying) is PolynomialFeatures else 1) for v in values):
         return False
     if not all(type(s) in _COLUMN_BY_COLUMN or s in (None, "passthrough") for _, s in steps[1:]):
         return False

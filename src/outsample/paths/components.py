@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from outsample.stepwise import ForwardStepwise, greedy_steps, step_coefficients
 
 from .base import Array, Design, Floats, Path
-from .order import simplest_first
+from .order import is_whole, simplest_first
 from .refit import RefitPath
 
 
@@ -29,6 +29,11 @@ class _StepsPath(Path):
     @classmethod
     def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
         return cls.parameter if type(estimator) is cls.learner and parameter in (None, cls.parameter) else None
+
+    @classmethod
+    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+        """Numbers of steps; the estimator complains about anything else."""
+        return all(is_whole(v, 1) for v in values)
 
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
         complexity = np.array([float(value) for value in values])

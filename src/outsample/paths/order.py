@@ -76,6 +76,11 @@ def simplest_first(complexity: Floats) -> NDArray[np.intp]:
     return np.argsort(complexity, kind="stable")
 
 
+def is_whole(value: Any, least: int) -> bool:
+    """Whether a value is a whole number no smaller than `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
 def _numbers(values: Sequence[Any]) -> Floats | None:
     """Values as floats, None (no limit) as infinity; None when some value is not a number."""
     numbers = []

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
-from .order import complexity_of, simplest_first
+from .order import complexity_of, is_whole, simplest_first
 from .refit import RefitPath
 from .tree_cuts import Kept, NodeTable, depths
-from .trees import CutTreeDesign, is_grown_here, is_tree, is_whole
+from .trees import CutTreeDesign, is_grown_here, is_tree
 
 _DEEPEST = 60
 

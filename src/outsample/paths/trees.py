@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
-from .order import complexity_of, simplest_first
+from .order import complexity_of, is_whole, simplest_first
 from .tree_cuts import FittedTree, Kept, NodeTable, confusions_of, moments_of, nearest_kept
 from .tree_growth import Grower, Growth, Stopping
 
@@ -23,11 +23,6 @@ _GROWN_HERE = {
     DecisionTreeClassifier: frozenset({"gini", "entropy", "log_loss"}),
     DecisionTreeRegressor: frozenset({"squared_error"}),
 }
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number no smaller than `least`."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def is_tree(estimator: Any) -> bool:
