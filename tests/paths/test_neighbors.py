@@ -219,6 +219,18 @@ def test_votes_of_two_classes_side_by_side(draws):
             np.testing.assert_allclose(found, confusion_matrix(y, predicted, labels=[0, 1]) / 60, atol=1e-15)
 
 
+@pytest.mark.parametrize("ks", [[3, 50, 127], [2, 127, 128], [299, 300]])
+def test_votes_of_many_neighbours_and_rows(ks):
+    """More rows than a lane of votes can count, and more neighbours than its half."""
+    X, _ = table(n=300)
+    Y = np.random.default_rng(4).integers(0, 2, (11, 300))
+    design = path_of(KNeighborsClassifier(), ks).bind(X, np.arange(2))
+    written = [
+        [confusion_matrix(y, p, labels=[0, 1]) / 300 for p in ps] for y, ps in zip(Y, design.fitted(Y), strict=True)
+    ]
+    np.testing.assert_allclose(design.confusions(Y), written, atol=1e-15)
+
+
 PLAIN_RUN = """
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor

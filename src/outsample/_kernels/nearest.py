@@ -1,9 +1,10 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Compiled choice of the nearest rows: approximate distances decide who is looked at, exact ones who is near.
+"""Compiled choice of the nearest rows: approximate distances decide where they can, exact ones where they cannot.
 
 A matrix product in single precision gives all squared distances of some rows up to a known error. The columns are
-dealt into groups; the k-th smallest group minimum bounds the k-th smallest distance, so few columns remain. Their
-distances are computed anew in double precision from the differences themselves.
+dealt into groups; the k-th smallest group minimum bounds the k-th smallest distance, so few columns remain. Where two
+of them are so nearly as far that the error leaves their order open, their distances are computed anew in double
+precision from the differences themselves.
 """
 
 from __future__ import annotations
@@ -68,10 +69,12 @@ def _group_minima(row, minima):
 
 
 @njit(**INNER)
-def _bound_on_kth(values, k):
-    """A number that at least k values do not exceed, and few more than k."""
-    low, high = values[0], values[0]
-    for v in values:
+def _bound_on_kth(values, own, k):
+    """A number that at least k values do not exceed, and few more than k; a row's distance to itself is in `own`."""
+    other = values[own - 1]
+    low, high = other, other
+    for q in range(values.size):
+        v = other if q == own else values[q]
         low, high = min(low, v), max(high, v)
     # Distances that rounding made negative are zero.
     low = max(low, np.int32(0))
@@ -91,54 +94,80 @@ def _bound_on_kth(values, k):
 
 
 @njit(**INNER)
-def _sort_few(exact, who, sorted_exact, sorted_who):
-    """Sorted by (distance, row number): the place of each is the number of those before it."""
-    for q in range(len(who)):
-        distance, row, place = exact[q], who[q], 0
-        for other in range(len(who)):
-            place += (exact[other] < distance) | ((exact[other] == distance) & (who[other] < row))
-        sorted_exact[place], sorted_who[place] = distance, row
+def _sort_keys(keys, ordered):
+    """Different numbers in ascending order: the place of each is the number of those before it."""
+    for q in range(len(keys)):
+        key, place = keys[q], 0
+        for other in range(len(keys)):
+            place += keys[other] < key
+        ordered[place] = key
 
 
 @njit(**INNER)
-def _keep_nearest(exact, who, k, distances, rows):
-    """Move the k first by (distance, row number) to the front, in any order; `distances` and `rows` are scratch."""
-    for q in range(len(who)):
-        distances[q] = exact[q]
-    kth = _kth_smallest(distances[: len(who)], k)
-    nearer, tied = 0, 0
-    for q in range(len(who)):
-        if exact[q] == kth:
-            rows[tied] = who[q]
-            tied += 1
-        nearer += exact[q] < kth
-    last = _kth_smallest(rows[:tied], k - nearer)
+def _sort_by_distance(distances, rows):
+    """Sort by (distance, row number), in place."""
+    for q in range(1, len(rows)):
+        distance, row, place = distances[q], rows[q], q
+        while place > 0 and (
+            distances[place - 1] > distance or (distances[place - 1] == distance and rows[place - 1] > row)
+        ):
+            distances[place], rows[place] = distances[place - 1], rows[place - 1]
+            place -= 1
+        distances[place], rows[place] = distance, row
+
+
+@njit(**INNER)
+def _keep_nearest(distances, rows, k):
+    """Move the k first by (distance, row number) to the front, in any order."""
+    kth = _kth_smallest(distances.copy(), k)
+    tied = rows[distances == kth]
+    last = _kth_smallest(tied, k - (distances < kth).sum())
     kept = 0
-    for q in range(len(who)):
-        if exact[q] < kth or (exact[q] == kth and who[q] <= last):
-            exact[kept], who[kept] = exact[q], who[q]
+    for q in range(len(rows)):
+        if distances[q] < kth or (distances[q] == kth and rows[q] <= last):
+            distances[kept], rows[kept] = distances[q], rows[q]
             kept += 1
 
 
+@njit(**INNER)
+def _settle(X, i, k, near, precision, distances, rows):
+    """Put candidates sorted by approximate distance in their exact order, as far as the first k need it.
+
+    An approximate distance t is wrong by at most precision · (near + t).
+    """
+    q = 0
+    while q < k:
+        last = q
+        while (
+            last + 1 < len(rows)
+            and distances[last + 1] - distances[last] <= 2 * precision * (near + distances[last + 1]) + 2 * SMALLEST
+        ):
+            last += 1
+        if last > q:
+            for c in range(q, last + 1):
+                distances[c] = _squared_distance(X[i], X[rows[c]])
+            _sort_by_distance(distances[q : last + 1], rows[q : last + 1])
+        q = last + 1
+
+
 @njit(**OPTIONS)
-def choose_nearest(approximate, as_integers, first, X, squares, precision, k, groups, neighbours, distances):
-    """The k nearest rows of rows first, first + 1, …, into `neighbours` and `distances` (n, k).
+def choose_nearest(approximate, as_integers, first, X, squares, precision, k, groups, neighbours):
+    """The k nearest rows of rows first, first + 1, …, into `neighbours` (n, k).
 
     approximate : (rows, n) float32 squared distances; `as_integers` its bits, whose order is that of the numbers.
     squares : (n,) squared norms on the same scale; an approximate squared distance t of row i is wrong by at most
         `precision` times squares[i] + t.
     """
     n = approximate.shape[1]
-    minima = np.empty(groups, np.int32)
-    exact, sorted_exact = np.empty(n), np.empty(n)
-    who, sorted_who = np.empty(n + 1, np.int64), np.empty(n, np.int64)
-    near = np.empty(groups + 1, np.int64)
+    minima, near = np.empty(groups, np.int32), np.empty(groups + 1, np.int32)
+    keys, ordered = np.empty((2, n + 1), np.int64)
+    distances, rows = np.empty(n), np.empty(n, np.int64)
     bound = np.empty(1, np.float32)
     bits = bound.view(np.int32)
     for r in range(len(approximate)):
         row, i = as_integers[r], first + r
         _group_minima(row, minima)
-        bits[0] = max(_bound_on_kth(minima, k), 0)
+        bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
         bound[0] += 2 * precision * (squares[i] + bound[0]) + SMALLEST
         limit = bits[0]
         # Written first and counted afterwards: a branch would be guessed wrongly too often.
@@ -148,21 +177,33 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
             n_groups += minima[g] <= limit
         for q in range(n_groups):
             for j in range(near[q], n, groups):
-                who[found] = j
+                keys[found] = np.int64(max(row[j], np.int32(0))) << 32 | j
                 found += row[j] <= limit
-        for q in range(found):
-            exact[q] = _squared_distance(X[i], X[who[q]])
         if found > k + _FEW_MORE:
-            _keep_nearest(exact[:found], who[:found], k, sorted_exact, sorted_who)
-            found = k
-        _sort_few(exact[:found], who[:found], sorted_exact, sorted_who)
+            for q in range(found):
+                rows[q] = keys[q] & 0xFFFFFFFF
+                distances[q] = _squared_distance(X[i], X[rows[q]])
+            _keep_nearest(distances[:found], rows[:found], k)
+            _sort_by_distance(distances[:k], rows[:k])
+        else:
+            _sort_keys(keys[:found], ordered)
+            for q in range(found):
+                rows[q], distances[q] = ordered[q] & 0xFFFFFFFF, max(approximate[r, ordered[q] & 0xFFFFFFFF], 0.0)
+            _settle(X, i, k, squares[i], precision, distances[:found], rows[:found])
         for q in range(k):
-            neighbours[i, q] = sorted_who[q]
-            distances[i, q] = np.sqrt(sorted_exact[q])
+            neighbours[i, q] = rows[q]
+
+
+@njit(**OPTIONS)
+def distances_to(X, neighbours, distances):
+    """Distance of each row of X to its neighbours, into `distances` (n, k)."""
+    for i in range(len(neighbours)):
+        for q in range(neighbours.shape[1]):
+            distances[i, q] = np.sqrt(_squared_distance(X[i], X[neighbours[i, q]]))
 
 
 def warmup() -> None:
     """Compile every kernel."""
-    approximate = np.zeros((1, 1), np.float32)
-    lists = np.zeros((1, 1), np.int64), np.zeros((1, 1))
-    choose_nearest(approximate, approximate.view(np.int32), 0, np.zeros((1, 1)), np.zeros(1), 0.0, 1, 1, *lists)
+    approximate, X, neighbours = np.zeros((1, 1), np.float32), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
+    choose_nearest(approximate, approximate.view(np.int32), 0, X, np.zeros(1), 0.0, 1, 1, neighbours)
+    distances_to(X, neighbours, X.copy())

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-untyped-def"
 """Compiled votes of nearest neighbours: neighbour lists in, answers for every k out.
 
-Lists hold, for each queried row, its neighbours from near to far: `neighbours` (rows, depth) int64 and their
+Lists hold, for each queried row, its neighbours from near to far: `neighbours` (rows, depth) int32 and their
 voting `shares` (rows, depth) float64, ones for a uniform vote. `ks` (models,) ascending int64 and `slots`
 (models,), the place of each k in the output. Callers guarantee 1 ≤ k ≤ depth and valid row numbers.
 """
@@ -84,38 +84,30 @@ def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
 
 
 @njit(**OPTIONS)
-def two_class_counts(neighbours, ks, slots, Y, out):
-    """As `confusion_counts` for the labels 0 and 1 and a uniform vote of unweighted rows; Y is (n, draws) int32.
+def two_class_counts(neighbours, ks, words, raised, ones, lane, out):
+    """Count rows that a uniform vote gives label 1, and those among them that have it: out (2, models, draws).
 
-    A row's votes for all draws are counted side by side.
+    A word holds a row's labels of several draws, 0 or 1, in lanes of `lane` bits, so that one sum counts the votes of
+    all draws. `ones` has a one in every lane. `raised` (models,) brings a lane's highest bit to one where more than
+    half of k neighbours vote for 1; no vote alone reaches that bit.
     """
-    n, draws = Y.shape
-    votes = np.empty(draws, np.int32)
-    predicted = np.zeros((2, len(ks), draws), np.int32)
-    labels = np.zeros(draws, np.int32)
-    for i in range(n):
-        for d in range(draws):
-            votes[d] = 0
-            labels[d] += Y[i, d]
-        q = 0
+    tally = np.zeros((2, len(ks)), np.uint64)
+    highest, full = np.uint64(lane - 1), 2**lane - 1
+    for i in range(len(neighbours)):
+        votes, q = np.uint64(0), 0
         for j in range(ks[-1]):
-            row = neighbours[i, j]
-            for d in range(draws):
-                votes[d] += Y[row, d]
+            votes += words[neighbours[i, j]]
             while q < len(ks) and ks[q] == j + 1:
-                for d in range(draws):
-                    one = np.int32(2 * votes[d] > j + 1)
-                    predicted[0, q, d] += one
-                    predicted[1, q, d] += one & Y[i, d]
+                winners = (votes + raised[q]) >> highest & ones
+                tally[0, q] += winners
+                tally[1, q] += winners & words[i]
                 q += 1
-    for d in range(draws):
-        for q in range(len(ks)):
-            ones, both = predicted[0, q, d], predicted[1, q, d]
-            model = slots[q]
-            out[d, model, 1, 1] += both
-            out[d, model, 0, 1] += ones - both
-            out[d, model, 1, 0] += labels[d] - both
-            out[d, model, 0, 0] += n - labels[d] - (ones - both)
+        if (i + 1) % full == 0 or i + 1 == len(neighbours):
+            for what in range(2):
+                for q in range(len(ks)):
+                    for d in range(out.shape[2]):
+                        out[what, q, d] += np.int64(tally[what, q] >> np.uint64(d * lane) & np.uint64(full))
+                    tally[what, q] = np.uint64(0)
 
 
 @njit(**OPTIONS)
@@ -172,7 +164,7 @@ def value_moments(neighbours, shares, ks, slots, Y, center, row_weight, out):
 
 def warmup() -> None:
     """Compile every kernel."""
-    neighbours = np.zeros((1, 1), np.int64)
+    neighbours = np.zeros((1, 1), np.int32)
     shares = np.ones((1, 1))
     one = np.ones(1, np.int64)
     codes = np.zeros((1, 1), np.int64)
@@ -181,7 +173,8 @@ def warmup() -> None:
     lists = (neighbours, shares, one, one - 1)
     predicted_classes(*lists, codes[0], 2, np.zeros((1, 1), np.int64))
     confusion_counts(*lists, codes, np.ones(1), np.zeros((1, 1, 2, 2)))
-    two_class_counts(neighbours, one, one - 1, codes.astype(np.int32), np.zeros((1, 1, 2, 2)))
+    word = np.ones(1, np.uint64)
+    two_class_counts(neighbours, one, word, word, word[0], 8, np.zeros((2, 1, 1), np.int64))
     class_shares(*lists, codes[0], np.zeros((1, 1, 2)))
     predicted_values(*lists, np.ones(1), np.zeros((1, 1)))
     value_moments(*lists, np.ones((1, 1)), 0.0, np.ones(1), np.zeros((1, 1, 2)))

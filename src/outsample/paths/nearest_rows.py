@@ -12,7 +12,7 @@ from outsample.threads import in_turn, n_threads, thread_pools
 
 from .base import Floats
 
-Lists = tuple[NDArray[np.int64], Floats]
+Neighbours = NDArray[np.int32]
 
 _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
@@ -22,8 +22,8 @@ _MOST_NEIGHBOURS = 256
 _SMALL = 5_000_000
 
 
-def nearest_rows(X: Floats, k: int) -> Lists | None:
-    """(neighbours, distances) of every row among all rows of X, itself included, (n, k) each, nearest first.
+def nearest_rows(X: Floats, k: int) -> Neighbours | None:
+    """The k nearest of all rows of X to every row, itself included, (n, k), nearest first.
 
     Equal distances are in order of row number. None where X lies so far from zero that single precision, which
     preselects, could not be trusted, and for so many neighbours that there is little to preselect.
@@ -32,12 +32,21 @@ def nearest_rows(X: Floats, k: int) -> Lists | None:
     if table is None:
         return None
     n = len(X)
-    lists = np.empty((n, k), np.int64), np.empty((n, k))
+    neighbours = np.empty((n, k), np.int32)
     threads = n_threads() if X.size * n > _SMALL else 1
     products = np.empty((threads, _CHUNK, n), np.float32)
     with thread_pools().limit(limits=1, user_api="blas"):
-        in_turn(lambda first, t: table.choose(first, k, products[t], lists), range(0, n, _CHUNK), threads)
-    return lists
+        in_turn(lambda first, t: table.choose(first, k, products[t], neighbours), range(0, n, _CHUNK), threads)
+    return neighbours
+
+
+def distances_to(X: Floats, neighbours: Neighbours) -> Floats:
+    """Distances of every row of X to its neighbours, (n, k)."""
+    from outsample._kernels import nearest
+
+    distances = np.empty(neighbours.shape)
+    nearest.distances_to(X, neighbours, distances)
+    return distances
 
 
 class _SinglePrecision:
@@ -46,11 +55,10 @@ class _SinglePrecision:
     def __init__(self, X: Floats, Z: Floats, squares: Floats) -> None:
         n, d = X.shape
         self.X, self.squares = X, squares
-        self.left = np.ones((n, d + 2), np.float32)
+        self.left, self.right = np.ones((2, n, d + 2), np.float32)
         self.left[:, :d], self.left[:, d + 1] = Z, squares
-        self.right = np.ones((d + 2, n), np.float32)
-        self.right[:d], self.right[d] = self.left[:, :d].T, squares
-        self.right[:d] *= -2
+        np.multiply(self.left[:, :d], -2, out=self.right[:, :d])
+        self.right[:, d] = squares
         # A sum of d + 2 rounded products, whose sizes add up to at most 6 (|z|² + squared distance).
         self.precision = 8 * (d + 5) * _UNIT_ROUNDOFF
 
@@ -58,19 +66,20 @@ class _SinglePrecision:
     def of(cls, X: Floats) -> _SinglePrecision | None:
         center = X.mean(axis=0)
         Z = X - center
-        scale = math.sqrt(np.einsum("ij,ij->i", Z, Z).max())
+        squares = np.einsum("ij,ij->i", Z, Z)
+        scale = math.sqrt(squares.max())
         if not 0 < scale < math.inf or np.abs(center).max() > _FARTHEST_CENTER * scale:
             return None
         Z /= scale
-        return cls(X, Z, np.einsum("ij,ij->i", Z, Z))
+        return cls(X, Z, squares / scale**2)
 
-    def choose(self, first: int, k: int, product: NDArray[np.float32], lists: Lists) -> None:
-        """Fill the lists of row `first` and as many after it as `product` has room for."""
+    def choose(self, first: int, k: int, product: NDArray[np.float32], neighbours: Neighbours) -> None:
+        """Find the neighbours of row `first` and as many after it as `product` has room for."""
         from outsample._kernels.nearest import choose_nearest
 
         n = len(self.X)
         groups = min(n, max(4 * k, math.isqrt(n * k)))
         rows = self.left[first : first + len(product)]
-        part: Any = np.matmul(rows, self.right, out=product[: len(rows)])
+        part: Any = np.matmul(rows, self.right.T, out=product[: len(rows)])
         settings = self.X, self.squares, self.precision, k, groups
-        choose_nearest(part, part.view(np.int32), first, *settings, *lists)
+        choose_nearest(part, part.view(np.int32), first, *settings, neighbours)

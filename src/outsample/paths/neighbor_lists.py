@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from outsample.tables import n_rows, rows
 from outsample.threads import thread_pools
 
 from .base import Array, Floats
-from .nearest_rows import Lists, nearest_rows
+from .nearest_rows import Neighbours, distances_to, nearest_rows
 
 Integers = NDArray[np.int64]
+Lists = tuple[Neighbours, Floats]
 
 _TIE = 1e-9
 # Rows searched × rows × columns: about ten milliseconds on one thread.
@@ -42,31 +44,51 @@ class NeighborSearch:
         self._X, self.k = X, k
         self.n_samples = n_rows(X)
         self.uniform = estimator.weights != "distance"
-        # The search does not look at labels, but `fit` asks for some; and it names the user's own estimator in errors.
-        self._searcher = clone(estimator).set_params(n_neighbors=k).fit(X, np.zeros(self.n_samples, int))
-        self._lists: Lists | None = None
+        self._estimator = clone(estimator).set_params(n_neighbors=k)
+        self._pairs_compared = k >= 1 and _is_plain(estimator) and not sparse.issparse(X)
+        # Rejects what scikit-learn rejects, before anything is searched; plain numbers need no fit for that.
+        numbers = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+        self._table if self._pairs_compared and numbers else self._searcher  # noqa: B018
+        self._neighbours: Neighbours | None = None
+        self._distances: Floats | None = None
         self._squares = np.zeros(self.n_samples)
 
-    def among_itself(self, depth: int | None = None) -> Lists:
-        """(neighbours, distances) of the rows of X, each counted among its own neighbours.
+    @cached_property
+    def _searcher(self) -> Any:
+        """scikit-learn's search. It does not look at labels, but `fit` asks for some."""
+        return self._estimator.fit(self._X, np.zeros(self.n_samples, int))
+
+    @cached_property
+    def _table(self) -> Floats:
+        return np.asarray(check_array(self._X, dtype=np.float64, order="C", estimator=self._estimator, input_name="X"))
+
+    def neighbours(self, depth: int | None = None) -> Neighbours:
+        """The neighbours of the rows of X, each counted among its own, (n, at least `depth`).
 
         Searched at first use, one neighbour deeper than asked, so that leaving each row out comes free.
         """
         depth = self.k + 1 if depth is None else depth
         depth = max(self.k, min(depth, self.n_samples))
-        if self._lists is None or self._lists[0].shape[1] < depth:
-            self._lists = self._compared(depth) or self._search(self._X, depth)
-        return self._lists
+        if self._neighbours is None or self._neighbours.shape[1] < depth:
+            self._neighbours, self._distances = self._compared(depth), None
+            if self._neighbours is None:
+                self._neighbours, self._distances = self._search(self._X, depth)
+        return self._neighbours
 
-    def _compared(self, depth: int) -> Lists | None:
-        """The lists by comparing all pairs of rows, where that is the fastest way to the same neighbours."""
-        searcher = self._searcher
-        few = self.n_samples <= _ROWS_FOR_TREES or searcher.n_features_in_ > _COLUMNS_FOR_TREES
-        euclidean = searcher.effective_metric_ == "euclidean" and not searcher.effective_metric_params_
-        whole = not sparse.issparse(self._X) and searcher.algorithm in ("auto", "brute")
-        if not (few and euclidean and whole and self.uniform) or depth > self.n_samples:
+    def among_itself(self, depth: int | None = None) -> Lists:
+        """(neighbours, distances) of the rows of X, each counted among its own neighbours."""
+        neighbours = self.neighbours(depth)
+        if self._distances is None:
+            self._distances = distances_to(self._table, neighbours)
+        return neighbours, self._distances
+
+    def _compared(self, depth: int) -> Neighbours | None:
+        """The neighbours by comparing all pairs of rows, where that is the fastest way to them."""
+        if not self._pairs_compared or depth > self.n_samples:
             return None
-        X = check_array(self._X, dtype=np.float64, order="C")
+        X = self._table
+        if self.n_samples > _ROWS_FOR_TREES and X.shape[1] <= _COLUMNS_FOR_TREES:
+            return None
         self._squares = np.einsum("ij,ij->i", X, X)
         return nearest_rows(X, depth)
 
@@ -89,7 +111,7 @@ class NeighborSearch:
         with _threads_worth(n_rows(X) * self.n_samples * self._searcher.n_features_in_):
             distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
         distances = np.ascontiguousarray(distances, dtype=np.float64)
-        neighbours = np.array(neighbours, dtype=np.int64, order="C")
+        neighbours = np.array(neighbours, dtype=np.int32, order="C")
         kernels().order_ties(distances, neighbours)
         return neighbours, distances
 
@@ -106,14 +128,14 @@ class NeighborSearch:
                 f"n_samples_fit = {self.n_samples - largest} outside the largest fold"
             )
         neighbours, distances = self.among_itself(_depth_for(self.k, int(largest), self.n_samples))
-        kept = np.empty((self.n_samples, self.k), np.int64), np.empty((self.n_samples, self.k))
+        kept = np.empty((self.n_samples, self.k), np.int32), np.empty((self.n_samples, self.k))
         found = kernels().drop_same_fold(neighbours, distances, folds, folds, *kept)
         short = np.flatnonzero(found < self.k)
         depth = neighbours.shape[1]
         while len(short):
             depth = min(2 * depth, self.n_samples)
             deeper = self._search(rows(self._X, short), depth)
-            more = np.empty((len(short), self.k), np.int64), np.empty((len(short), self.k))
+            more = np.empty((len(short), self.k), np.int32), np.empty((len(short), self.k))
             found = kernels().drop_same_fold(*deeper, folds, folds[short], *more)
             kept[0][short], kept[1][short] = more
             short = short[found < self.k]
@@ -129,6 +151,21 @@ class NeighborSearch:
         at_zero = infinite.any(axis=1)
         shares[at_zero] = infinite[at_zero]
         return shares
+
+
+def _is_plain(estimator: Any) -> bool:
+    """Whether an estimator asks for uniform votes by Euclidean distance, and leaves the way of searching open."""
+    metric, p = estimator.metric, estimator.p
+    euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2)
+    usual = isinstance(estimator.leaf_size, int) and estimator.leaf_size >= 1 and isinstance(p, int | float) and p > 0
+    return bool(
+        euclidean
+        and usual
+        and not estimator.metric_params
+        and estimator.weights in (None, "uniform")
+        and estimator.algorithm in ("auto", "brute")
+        and (estimator.n_jobs is None or isinstance(estimator.n_jobs, int))
+    )
 
 
 def kernels() -> Any:

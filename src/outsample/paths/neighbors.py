@@ -16,14 +16,14 @@ from outsample.threads import n_threads, over_slices
 
 from .base import Array, Design, Floats, Smoother
 from .grid import GridPath
-from .nearest_rows import Lists
-from .neighbor_lists import NeighborSearch, kernels, own_positions
+from .neighbor_lists import Lists, NeighborSearch, kernels, own_positions
 
 # Metrics whose scale is learned from the rows searched, unless the user fixes it.
 _LEARNED_METRICS = frozenset({"seuclidean", "mahalanobis"})
 # Rows × draws for which a second thread is not worth waking.
 _SMALL_BATCH = 10_000
-_DRAWS_ABREAST = 32
+# Bits for the votes of one draw; the last is enough for any number of neighbours.
+_LANES = (8, 16, 32)
 
 
 class NeighborsPath(GridPath):
@@ -76,6 +76,9 @@ class NeighborsDesign(Design):
         self.classes, self.weight = classes, weight
         self.n_models = len(path)
         ks = np.array([operator.index(params["n_neighbors"]) for params in path.params], np.int64)
+        if ks.min() < 1:
+            # Raises scikit-learn's own complaint.
+            NeighborSearch(path.estimator, X, int(ks.min()))
         self._groups = [
             _Votes(NeighborSearch(path.estimator, X, int(ks[models].max())), ks[models], models)
             for models in _searched_together(path.estimator, ks, X)
@@ -119,7 +122,7 @@ class NeighborsDesign(Design):
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
         if self._n_classes == 2 and self.weight is None and self._groups[0].search.uniform:
             for group in self._groups:
-                _two_classes(Y, group.search.among_itself()[0], group.ks, group.slots, counts)
+                _two_classes(Y, group.search.neighbours(), group.ks, group.slots, counts)
             return np.asarray(counts / self.n_samples)
         for votes in self._among_itself():
             tally = partial(kernels().confusion_counts, *votes)
@@ -187,12 +190,26 @@ def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...]
 
 
 def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: Floats) -> None:
-    """Votes of unweighted rows for class 0 or 1, a few draws at a time side by side."""
+    """Votes of unweighted rows for class 0 or 1, as many draws at a time as one word has lanes for."""
+    lane = next(bits for bits in _LANES if ks[-1] < 2 ** (bits - 1))
+    lanes = 64 // lane
+    ones = np.ones(lanes, f"u{lane // 8}").view(np.uint64)[0]
+    raised = ones * (2 ** (lane - 1) - 1 - ks // 2).astype(np.uint64)
 
     def count(first: int, last: int) -> None:
-        for start in range(first, last, _DRAWS_ABREAST):
-            few = slice(start, min(start + _DRAWS_ABREAST, last))
-            kernels().two_class_counts(neighbours, ks, slots, np.ascontiguousarray(Y[few].T, np.int32), counts[few])
+        for start in range(first, last, lanes):
+            few = slice(start, min(start + lanes, last))
+            labels = np.zeros((Y.shape[1], lanes), f"u{lane // 8}")
+            labels[:, : few.stop - start] = Y[few].T
+            predicted = np.zeros((2, len(ks), few.stop - start), np.int64)
+            words = labels.view(np.uint64)[:, 0]
+            kernels().two_class_counts(neighbours, ks, words, raised, ones, lane, predicted)
+            of_one, both = predicted[0].T, predicted[1].T
+            has_one = Y[few].sum(axis=1)[:, None]
+            counts[few, slots, 0, 0] = Y.shape[1] - has_one - of_one + both
+            counts[few, slots, 0, 1] = of_one - both
+            counts[few, slots, 1, 0] = has_one - both
+            counts[few, slots, 1, 1] = both
 
     _in_slices(count, Y)
 
