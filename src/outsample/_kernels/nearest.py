@@ -17,8 +17,8 @@ from .options import INNER, OPTIONS, REGROUPED
 SMALLEST = 1e-37
 """Below this, single precision loses its relative accuracy."""
 
-_FEW_MORE = 64
-"""Candidates beyond the k wanted that are sorted all the same."""
+END = np.iinfo(np.int64).max
+LOW_HALF = 2**32 - 1
 
 
 @njit(**INNER)
@@ -94,16 +94,6 @@ def _bound_on_kth(values, own, k):
 
 
 @njit(**INNER)
-def _sort_keys(keys, ordered):
-    """Different numbers in ascending order: the place of each is the number of those before it."""
-    for q in range(len(keys)):
-        key, place = keys[q], 0
-        for other in range(len(keys)):
-            place += keys[other] < key
-        ordered[place] = key
-
-
-@njit(**INNER)
 def _sort_by_distance(distances, rows):
     """Sort by (distance, row number), in place."""
     for q in range(1, len(rows)):
@@ -151,20 +141,21 @@ def _settle(X, i, k, near, precision, distances, rows):
 
 
 @njit(**OPTIONS)
-def choose_nearest(approximate, as_integers, first, X, squares, precision, k, groups, neighbours):
-    """The k nearest rows of rows first, first + 1, …, into `neighbours` (n, k).
+def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, neighbours):
+    """List all rows that may be among the k nearest of rows first, first + 1, …, a few more than k.
 
-    approximate : (rows, n) float32 squared distances; `as_integers` its bits, whose order is that of the numbers.
+    as_integers : (rows, n) the bits of float32 squared distances, whose order is that of the numbers.
     squares : (n,) squared norms on the same scale; an approximate squared distance t of row i is wrong by at most
         `precision` times squares[i] + t.
+    keys : (rows, width) int64 bits · 2³² + row for each candidate, and END after the last. A row with more
+        candidates than that has none: its k nearest go straight into `neighbours` (n, k).
     """
-    n = approximate.shape[1]
+    n, width = as_integers.shape[1], keys.shape[1]
     minima, near = np.empty(groups, np.int32), np.empty(groups + 1, np.int32)
-    keys, ordered = np.empty((2, n + 1), np.int64)
-    distances, rows = np.empty(n), np.empty(n, np.int64)
+    candidates = np.empty(n + 1, np.int64)
     bound = np.empty(1, np.float32)
     bits = bound.view(np.int32)
-    for r in range(len(approximate)):
+    for r in range(len(as_integers)):
         row, i = as_integers[r], first + r
         _group_minima(row, minima)
         bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
@@ -177,21 +168,44 @@ def choose_nearest(approximate, as_integers, first, X, squares, precision, k, gr
             n_groups += minima[g] <= limit
         for q in range(n_groups):
             for j in range(near[q], n, groups):
-                keys[found] = np.int64(max(row[j], np.int32(0))) << 32 | j
+                candidates[found] = np.int64(max(row[j], np.int32(0))) << 32 | j
                 found += row[j] <= limit
-        if found > k + _FEW_MORE:
-            for q in range(found):
-                rows[q] = keys[q] & 0xFFFFFFFF
-                distances[q] = _squared_distance(X[i], X[rows[q]])
-            _keep_nearest(distances[:found], rows[:found], k)
-            _sort_by_distance(distances[:k], rows[:k])
-        else:
-            _sort_keys(keys[:found], ordered)
-            for q in range(found):
-                rows[q], distances[q] = ordered[q] & 0xFFFFFFFF, max(approximate[r, ordered[q] & 0xFFFFFFFF], 0.0)
+        if found > width:
+            _choose_exactly(X, i, candidates[:found], neighbours[i])
+            found = 0
+        for q in range(width):
+            keys[r, q] = candidates[q] if q < found else END
+
+
+@njit(**INNER)
+def _choose_exactly(X, i, candidates, neighbours):
+    """The nearest of many candidates by their exact distances."""
+    k = len(neighbours)
+    rows = candidates & LOW_HALF
+    distances = np.empty(len(rows))
+    for q in range(len(rows)):
+        distances[q] = _squared_distance(X[i], X[rows[q]])
+    _keep_nearest(distances, rows, k)
+    _sort_by_distance(distances[:k], rows[:k])
+    for q in range(k):
+        neighbours[q] = rows[q]
+
+
+@njit(**OPTIONS)
+def settle_order(approximate, keys, first, X, squares, precision, neighbours):
+    """Write the k nearest rows into `neighbours` (n, k), given the sorted keys of `list_candidates`."""
+    k = neighbours.shape[1]
+    distances, rows = np.empty(keys.shape[1]), np.empty(keys.shape[1], np.int64)
+    for r in range(len(keys)):
+        found, i = 0, first + r
+        while found < keys.shape[1] and keys[r, found] != END:
+            rows[found] = keys[r, found] & LOW_HALF
+            distances[found] = max(approximate[r, rows[found]], 0.0)
+            found += 1
+        if found > 0:
             _settle(X, i, k, squares[i], precision, distances[:found], rows[:found])
-        for q in range(k):
-            neighbours[i, q] = rows[q]
+            for q in range(k):
+                neighbours[i, q] = rows[q]
 
 
 @njit(**OPTIONS)
@@ -205,5 +219,7 @@ def distances_to(X, neighbours, distances):
 def warmup() -> None:
     """Compile every kernel."""
     approximate, X, neighbours = np.zeros((1, 1), np.float32), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
-    choose_nearest(approximate, approximate.view(np.int32), 0, X, np.zeros(1), 0.0, 1, 1, neighbours)
+    keys = np.zeros((1, 1), np.int64)
+    list_candidates(approximate.view(np.int32), 0, X, np.zeros(1), 0.0, 1, 1, keys, neighbours)
+    settle_order(approximate, keys, 0, X, np.zeros(1), 0.0, neighbours)
     distances_to(X, neighbours, X.copy())

@@ -18,6 +18,8 @@ _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
 _CHUNK = 128
 _MOST_NEIGHBOURS = 256
+# Candidates beyond the k wanted that are still worth sorting.
+_FEW_MORE = 32
 # Rows × rows × columns that a second thread is worth.
 _SMALL = 5_000_000
 
@@ -75,11 +77,14 @@ class _SinglePrecision:
 
     def choose(self, first: int, k: int, product: NDArray[np.float32], neighbours: Neighbours) -> None:
         """Find the neighbours of row `first` and as many after it as `product` has room for."""
-        from outsample._kernels.nearest import choose_nearest
+        from outsample._kernels import nearest
 
         n = len(self.X)
         groups = min(n, max(4 * k, math.isqrt(n * k)))
         rows = self.left[first : first + len(product)]
         part: Any = np.matmul(rows, self.right.T, out=product[: len(rows)])
-        settings = self.X, self.squares, self.precision, k, groups
-        choose_nearest(part, part.view(np.int32), first, *settings, neighbours)
+        keys = np.empty((len(rows), k + _FEW_MORE), np.int64)
+        settings = first, self.X, self.squares, self.precision
+        nearest.list_candidates(part.view(np.int32), *settings, k, groups, keys, neighbours)
+        keys.sort(axis=1)
+        nearest.settle_order(part, keys, *settings, neighbours)
