@@ -19,9 +19,10 @@ from outsample.choosing_schemes import choose_scheme, looks_real
 from outsample.draws import LabelDraws
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, pose
-from outsample.running import child_seed, one_blas_thread, seed_sequence
+from outsample.running import child_seed, seed_sequence
 from outsample.significance_record import at_least, pvalue_of
 from outsample.statistics import InSample
+from outsample.threads import one_blas_thread
 
 Array = NDArray[Any]
 
@@ -114,7 +115,7 @@ def permutation_test_columns(
     draws = LabelDraws(
         choose_scheme(labels, groups, scheme, block_size), labels, int(n_draws), child_seed(seed, LABEL_DRAWS)
     )
-    with one_blas_thread():
+    with one_blas_thread:
         found = _counted(measure, labels, draws)
     return replace(found, columns=columns, name=name, seconds=time.perf_counter() - start)
 

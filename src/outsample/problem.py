@@ -17,9 +17,10 @@ from outsample.learners import takes_weight
 from outsample.losses import Floats, Loss
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
-from outsample.running import child_integer, one_blas_thread, seed_sequence
+from outsample.running import child_integer, seed_sequence
 from outsample.tables import as_table, n_rows
 from outsample.target import Target, as_target
+from outsample.threads import one_blas_thread
 
 Array = NDArray[Any]
 
@@ -112,7 +113,7 @@ class Problem:
     @cached_property
     def design(self) -> Design:
         """The path bound to all of X."""
-        with one_blas_thread():
+        with one_blas_thread:
             return self.path.bind(self.X, self.target.classes, self.weight)
 
     @cached_property
@@ -138,7 +139,7 @@ class Problem:
         finished = self.finished(name)
         known = None if finished is None else finished.get(0)
         if known is None:
-            with one_blas_thread():
+            with one_blas_thread:
                 known = np.asarray(compute(), order="C")
             if finished is not None:
                 finished.put(0, known)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 import joblib
 import numpy as np
 
-from outsample.threads import thread_pools
+from outsample.threads import one_blas_thread
 
 T = TypeVar("T")
 
@@ -52,13 +51,6 @@ def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
     return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Linear algebra on one thread: its rounding depends on the number of threads."""
-    with thread_pools().limit(limits=1, user_api="blas"):
-        yield
-
-
 class Finished(Protocol):
     """Results of earlier runs, by the position of their task."""
 
@@ -80,7 +72,7 @@ class _Shared:
 
 
 def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    with one_blas_thread():
+    with one_blas_thread:
         return index, shared.function(*arguments)
 
 
@@ -121,8 +113,7 @@ def _completed(
 ) -> Iterator[tuple[int, T]]:
     """(position, result) of each task as it ends, whatever the order."""
     shared, left = _Shared(function), dict(tasks)
-    # Workers that are threads share one limit: held here, a unit that ends does not lift it for the others.
-    with one_blas_thread():
+    with one_blas_thread:
         for attempt in range(RETRIES + 1):
             parallel = _workers(n_jobs, batch_size)
             units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())

@@ -27,6 +27,37 @@ def thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """Linear algebra on one thread as long as anyone asks for it: its rounding depends on the number of threads.
+
+    The limit holds for the whole process. Whoever asks first sets it and whoever is last to leave lifts it, so that
+    asking again inside costs nothing and one thread does not lift it for another.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._asking = threading.Lock(), 0
+        self._limit: Any = None
+
+    def forked(self) -> None:
+        """Forget whoever held the lock in the parent process: that thread does not exist here."""
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._asking == 0:
+                self._limit = thread_pools().limit(limits=1, user_api="blas")
+            self._asking += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._asking -= 1
+            if self._asking == 0:
+                self._limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
+
+
 @cache
 def _helpers() -> ThreadPoolExecutor:
     """The threads beside the calling one."""
@@ -35,6 +66,7 @@ def _helpers() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_helpers.cache_clear)
+    os.register_at_fork(after_in_child=one_blas_thread.forked)
 
 
 def _mark_helper() -> None:

@@ -15,7 +15,7 @@ from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.curve import RiskCurve
 from outsample.losses import SquaredLoss
 from outsample.problem import Problem
-from outsample.running import one_blas_thread
+from outsample.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,6 @@ class Auto(Criterion):
 
 
 def _left_out_is_free(problem: Problem) -> bool:
-    with one_blas_thread():
+    with one_blas_thread:
         each_alone = np.arange(problem.n_samples)
         return problem.design.left_out_predictions(problem.y, each_alone, problem.response) is not None

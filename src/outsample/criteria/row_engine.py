@@ -14,10 +14,11 @@ from outsample.chunks import chunks
 from outsample.learners import FitError
 from outsample.losses import Floats
 from outsample.problem import ROW_SPLITS, Problem
-from outsample.running import child_generator, child_integer, one_blas_thread, spread
+from outsample.running import child_generator, child_integer, spread
 from outsample.scorers import SetLoss
 from outsample.splits import Rows, Split, Splits
 from outsample.tables import rows
+from outsample.threads import one_blas_thread
 
 Array = NDArray[Any]
 
@@ -105,7 +106,7 @@ class _FoldRisk:
 
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:
-    with one_blas_thread():
+    with one_blas_thread:
         return problem.design.left_out_predictions(problem.y, partition, problem.response)
 
 

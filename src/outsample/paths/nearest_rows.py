@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.threads import in_turn, n_threads, thread_pools
+from outsample.threads import in_turn, n_threads, one_blas_thread
 
 from .base import Floats
 
@@ -37,7 +37,7 @@ def nearest_rows(X: Floats, k: int) -> Neighbours | None:
     neighbours = np.empty((n, k), np.int32)
     threads = n_threads() if X.size * n > _SMALL else 1
     products = np.empty((threads, _CHUNK, n), np.float32)
-    with thread_pools().limit(limits=1, user_api="blas"):
+    with one_blas_thread:
         in_turn(lambda first, t: table.choose(first, k, products[t], neighbours), range(0, n, _CHUNK), threads)
     return neighbours
 
@@ -57,10 +57,10 @@ class _SinglePrecision:
     def __init__(self, X: Floats, Z: Floats, squares: Floats) -> None:
         n, d = X.shape
         self.X, self.squares = X, squares
-        self.left, self.right = np.ones((2, n, d + 2), np.float32)
-        self.left[:, :d], self.left[:, d + 1] = Z, squares
+        self.left, self.right = np.empty((2, n, d + 2), np.float32)
+        self.left[:, :d], self.left[:, d], self.left[:, d + 1] = Z, 1, squares
         np.multiply(self.left[:, :d], -2, out=self.right[:, :d])
-        self.right[:, d] = squares
+        self.right[:, d], self.right[:, d + 1] = squares, 1
         # A sum of d + 2 rounded products, whose sizes add up to at most 6 (|z|² + squared distance).
         self.precision = 8 * (d + 5) * _UNIT_ROUNDOFF
 
