@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from .options import INNER
-from .trees_presort import BINS_JOINED
+from .trees_presort import SHRINKING
 from .trees_rules import NO_SPLIT
 
 SAMPLES, WHERE, SLOT = 0, 1, 2
@@ -153,10 +153,10 @@ def histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
 @njit(**INNER)
 def level_of(size, n, n_levels):
     """The level of bins for a leaf of this size: bins are as many as the square root of the samples asks for."""
-    level, asked = 0, BINS_JOINED**2 * size
+    level, asked = 0, SHRINKING * size
     while asked <= n and level < n_levels - 1:
         level += 1
-        asked *= BINS_JOINED**2
+        asked *= SHRINKING
     return level
 
 

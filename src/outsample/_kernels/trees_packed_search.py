@@ -85,7 +85,10 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
     level = level_of(size, n, table.offsets.shape[0])
     offsets = table.offsets[level]
     # Bins were made for larger nodes: a smaller one takes more of them together.
-    step = max(1, int(BINS_PER_GROUP * np.sqrt(n / node.mass) / float(BINS_JOINED) ** level))
+    asked = BINS_PER_GROUP * np.sqrt(n / node.mass)
+    for _ in range(level):
+        asked /= BINS_JOINED
+    step = max(1, int(asked))
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:

@@ -26,6 +26,8 @@ FIRST_WIDTH = 4
 WIDTH_PER_ROOT = 1.2
 LEVELS = 4
 BINS_JOINED = 4
+SHRINKING = BINS_JOINED**2
+"""Leaves smaller by this factor use bins of the next level."""
 
 
 class Presorted(NamedTuple):
@@ -91,7 +93,11 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     cells = block[3].view(narrow)[: n * d].reshape(n, d)
     cell_at = np.empty((LEVELS, n_cells), np.uint32)
     cell_above = np.empty((LEVELS - 1, n_cells), np.int32)
-    name_cells(above, offsets, cell_at, cell_above)
+    cell_at[0] = np.arange(n_cells)
+    for level in range(LEVELS - 1):
+        is_bin = np.arange(n_edges - 1) < n_bins[level][:, None]
+        cell_above[level, : offsets[level, -1]] = (above[level] + offsets[level + 1, :-1, None])[is_bin]
+        cell_at[level + 1] = cell_above[level, cell_at[level]]
     over_slices(lambda start, stop: find_cells(start, stop, order, edges[0], offsets[0], cells), d, parts)
     return Presorted(order, values, rank, cells, edges, solid, offsets, cell_at, cell_above)
 
@@ -192,18 +198,3 @@ def join_bins(f, n_bins, edges, solid, above):
         n_bins[level, f] = joined + 1
         for b in range(joined + 1, edges.shape[2]):
             edges[level, f, b] = n
-
-
-@njit(**OPTIONS)
-def name_cells(above, offsets, cell_at, cell_above):
-    """Number the bins of all columns of each level: where every cell of level 0 is found, and of the level below."""
-    for f in range(above.shape[1]):
-        for cell in range(offsets[0, f], offsets[0, f + 1]):
-            b = cell - offsets[0, f]
-            cell_at[0, cell] = cell
-            for level in range(above.shape[0]):
-                b = above[level, f, b]
-                cell_at[level + 1, cell] = offsets[level + 1, f] + b
-        for level in range(above.shape[0]):
-            for b in range(offsets[level, f + 1] - offsets[level, f]):
-                cell_above[level, offsets[level, f] + b] = offsets[level + 1, f] + above[level, f, b]
