@@ -177,11 +177,26 @@ def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, p
 def test_wrong_shapes_never_reach_a_kernel():
     table = presort(np.zeros((5, 2), np.float32))
     rules = trees.Rules(True, 1, 2, False, False, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.empty(0))
-    space = trees.Workspace(table, rules, 2)
-    with pytest.raises(ValueError, match="points"):
-        trees.grow(table, np.ones(4, np.uint8), rules, space, with_leaf=True)
-    with pytest.raises(ValueError, match="points"):
-        trees.grow(table, np.ones(5, np.float64), rules, space, with_leaf=True)
+    space, root = trees.Workspace(table, rules, 2), np.zeros(table.offsets[0, -1], np.int64)
+    for points, counted in ((np.ones(4, np.uint8), root), (np.ones(5), root), (np.ones(5, np.uint8), root[1:])):
+        with pytest.raises(ValueError, match="points"):
+            trees.grow(table, points, rules, space, True, counted)
+
+
+@pytest.mark.parametrize(("largest", "lanes"), [(200, 8), (300, 4), (70_000, 2)])
+def test_roots_of_several_label_vectors_at_once(largest, lanes):
+    """However large the bins are, every vector gets its own histogram."""
+    rng = np.random.default_rng(largest)
+    X = np.column_stack([rng.integers(0, 3, 2 * largest), rng.normal(size=2 * largest)]).astype(np.float32)
+    X[:largest, 0] = 3
+    table = presort(X)
+    sizes = trees.bin_sizes(table)
+    assert trees.lanes_for(sizes) == lanes
+    Y = rng.integers(0, 2, (lanes, len(X))).astype(np.uint8)
+    for y, root in zip(Y, trees.roots_of(table, sizes, Y), strict=True):
+        ones = sum(np.bincount(column, y, len(sizes)) for column in table.cells.T.astype(np.int64))
+        np.testing.assert_array_equal(root & trees.LOW_HALF, ones)
+        np.testing.assert_array_equal(root >> trees.SHIFT, np.bincount(table.cells.ravel().astype(np.int64)))
 
 
 SCRIPT = """

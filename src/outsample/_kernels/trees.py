@@ -22,9 +22,23 @@ from .trees_channels import grow_channels
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
 from .trees_presort import Presorted, presort
+from .trees_roots import bin_sizes, lanes_for, roots_of
 from .trees_rules import LOW_HALF, SHIFT
 
-__all__ = ["LOW_HALF", "SHIFT", "Grown", "Presorted", "Rules", "Workspace", "grow", "presort", "warmup"]
+__all__ = [
+    "LOW_HALF",
+    "SHIFT",
+    "Grown",
+    "Presorted",
+    "Rules",
+    "Workspace",
+    "bin_sizes",
+    "grow",
+    "lanes_for",
+    "presort",
+    "roots_of",
+    "warmup",
+]
 
 LARGEST_SORTED = 24
 """Leaves with no more samples are sorted instead of counted in bins."""
@@ -132,29 +146,35 @@ class Grown(NamedTuple):
     leaf: NDArray[np.int32]
 
 
-def grow(table: Presorted, points: NDArray[Any], rules: Rules, space: Workspace, with_leaf: bool) -> Grown:
+def grow(
+    table: Presorted, points: NDArray[Any], rules: Rules, space: Workspace, with_leaf: bool, root: NDArray[np.int64]
+) -> Grown:
     """Grow one tree.
 
     Parameters
     ----------
     points : (n,) uint8 or (rows, n) int64
         Packed: the class. Else see `trees_channel_gains`.
+    root : packed histogram of the whole table, see `trees_roots`; else empty
     """
     n = table.order.shape[1]
     shape = (n,) if rules.packed else (2 if rules.n_classes else rules.n_channels + 1, n)
     dtype = np.dtype(np.uint8 if rules.packed else np.int64)
-    if points.shape != shape or points.dtype != dtype or space.place.shape[1] != n:
-        raise ValueError(f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}")
+    n_cells = int(table.offsets[0, -1]) if rules.packed else 0
+    if points.shape != shape or points.dtype != dtype or space.place.shape[1] != n or root.shape != (n_cells,):
+        raise ValueError(
+            f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}; root {root.shape}"
+        )
     split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
     total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
     leaf = np.empty(n if with_leaf else 0, np.int32)
-    given = (table, np.ascontiguousarray(points), rules.limits(), rules.floors(), rules.x_log_x)
+    labels, given = np.ascontiguousarray(points), (rules.limits(), rules.floors(), rules.x_log_x)
     room = (space.place, space.counts, space.leaves, space.gains, space.sums, space.scratch)
     if rules.packed:
-        leaves = int(grow_packed(*given, *room, split, column, total, leaf))
+        leaves = int(grow_packed(table, labels, root, *given, *room, split, column, total, leaf))
     else:
         kind = (True, None) if rules.n_classes else (None, True)
-        leaves = int(grow_channels(*given, *room, split, column, total, leaf, *kind))
+        leaves = int(grow_channels(table, labels, *given, *room, split, column, total, leaf, *kind))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
@@ -164,5 +184,6 @@ def warmup() -> None:
     for packed, n_classes in ((True, 2), (False, 3), (False, 0)):
         channels = 1 if packed else 3
         rules = Rules(packed, channels, n_classes, False, n_classes > 0, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
-        points = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
-        grow(table, points, rules, Workspace(table, rules, 2), with_leaf=False)
+        points: NDArray[Any] = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
+        root = roots_of(table, bin_sizes(table), points[None])[0] if packed else np.empty(0, np.int64)
+        grow(table, points, rules, Workspace(table, rules, 2), False, root)

@@ -89,23 +89,6 @@ def count_members(counts, slot, sign, level, table, labels, place, leaves):
 
 
 @njit(**INNER)
-def count_table(counts, table, labels):
-    """Histogram of the whole table: bins know their size, so only the ones are counted. Returns its sum."""
-    cells, offsets, edges = table.cells, table.offsets[0], table.edges[0]
-    n, d = cells.shape
-    for f in range(d):
-        for b in range(offsets[f + 1] - offsets[f]):
-            counts[offsets[f] + b] = np.int64(edges[f, b + 1] - edges[f, b]) << SHIFT
-    total = np.int64(n) << SHIFT
-    for i in range(n):
-        if labels[i]:
-            total += 1
-            for f in range(d):
-                counts[cells[i, f]] += 1
-    return total
-
-
-@njit(**INNER)
 def share_counts(slot, new, counts, table, labels, place, leaves):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
     n, n_levels = place.shape[1], table.offsets.shape[0]
@@ -141,12 +124,16 @@ def bar_of(child, n_waiting, n_wanted, limits, leaves, gains, sums, x_log_x):
 
 @njit(**OPTIONS)
 def grow_packed(
-    table, labels, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf
+    table, labels, root, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total,
+    leaf,
 ):  # fmt: skip
     """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, min_leaf, n_levels = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF], table.offsets.shape[0]
     n_free = plant(counts.shape[0], place, leaves)
-    sums[0, 0, 0] = total[0, 0] = count_table(counts[0], table, labels)
+    for cell in range(root.size):
+        counts[0, cell] = root[cell]
+    sums[0, 0, 0] = root[: table.offsets[0, 1]].sum()
+    total[0, 0] = sums[0, 0, 0]
     n_leaves, n_waiting = ONE, ZERO
     slot, new = ZERO, ZERO
     while n_leaves < max_leaves:

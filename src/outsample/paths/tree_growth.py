@@ -18,6 +18,9 @@ from .base import Array, Floats
 MEMORY_BUDGET = 512 * 2**20
 """Bytes all threads together may use for their work on label vectors."""
 
+_SMALL_TABLE = 200_000
+"""Entries of a table that one thread counts before a second is awake."""
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -108,6 +111,7 @@ class Grower:
         self._mass_unit, self._mass = _fixed_point(self._weight)
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
         self._rules = self._make_rules(stopping)._replace(per_node=per_node)
+        self._sizes = kernel.bin_sizes(self._table) if self._rules.packed else np.empty(0, np.int64)
         self._spaces: list[Any] = []
 
     def grow(self, Y: Array, with_leaves: bool = False) -> Iterator[Growth]:
@@ -116,11 +120,22 @@ class Grower:
         threads, n_histograms = self._shape_of_work(draws)
         spaces = self._workspaces(threads, n_histograms)
 
-        def grown(y: Array, thread: int) -> Growth:
-            return self._grow_one(y, spaces[thread], with_leaves)
+        def grown(task: tuple[Array, NDArray[np.int64]], thread: int) -> Growth:
+            return self._grow_one(*task, spaces[thread], with_leaves)
 
         for first in range(0, draws, 16 * threads):
-            yield from in_turn(grown, Y[first : first + 16 * threads], threads)
+            part = Y[first : first + 16 * threads]
+            yield from in_turn(grown, list(zip(part, self._roots(part, threads), strict=True)), threads)
+
+    def _roots(self, Y: Array, threads: int) -> list[NDArray[np.int64]]:
+        """The histogram each tree begins with, where the kernel wants one; a few label vectors at a time."""
+        if not self._rules.packed:
+            return [np.empty(0, np.int64)] * len(Y)
+        threads = threads if self._table.cells.size > _SMALL_TABLE else 1
+        together = min(self._kernel.lanes_for(self._sizes), math.ceil(len(Y) / threads))
+        parts = [Y[first : first + together].astype(np.uint8) for first in range(0, len(Y), together)]
+        roots = in_turn(lambda part, _: self._kernel.roots_of(self._table, self._sizes, part), parts, threads)
+        return list(np.concatenate(roots))
 
     def _workspaces(self, threads: int, n_histograms: int) -> list[Any]:
         """Memory for each thread, kept for the next label vectors."""
@@ -129,9 +144,9 @@ class Grower:
             self._spaces.append(self._kernel.Workspace(self._table, self._rules, n_histograms))
         return self._spaces[:threads]
 
-    def _grow_one(self, y: Array, space: Any, with_leaves: bool) -> Growth:
+    def _grow_one(self, y: Array, root: NDArray[np.int64], space: Any, with_leaves: bool) -> Growth:
         points, center, unit, rules = self._points(y)
-        grown = self._kernel.grow(self._table, points, rules, space, with_leaves)
+        grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root)
         mass, sums = self._node_sums(grown.total, unit)
         return Growth(grown.split, mass, sums, center, grown.leaf, grown.column)
 
