@@ -192,15 +192,18 @@ def _choose_exactly(X, i, candidates, neighbours):
 
 
 @njit(**OPTIONS)
-def settle_order(approximate, keys, first, X, squares, precision, neighbours):
-    """Write the k nearest rows into `neighbours` (n, k), given the sorted keys of `list_candidates`."""
+def settle_order(keys, approximate, first, X, squares, precision, neighbours):
+    """Write the k nearest rows into `neighbours` (n, k).
+
+    keys, approximate : (rows, width) the sorted keys of `list_candidates`, and the distances in them
+    """
     k = neighbours.shape[1]
     distances, rows = np.empty(keys.shape[1]), np.empty(keys.shape[1], np.int64)
     for r in range(len(keys)):
         found, i = 0, first + r
         while found < keys.shape[1] and keys[r, found] != END:
             rows[found] = keys[r, found] & LOW_HALF
-            distances[found] = max(approximate[r, rows[found]], 0.0)
+            distances[found] = approximate[r, found]
             found += 1
         if found > 0:
             _settle(X, i, k, squares[i], precision, distances[:found], rows[:found])
@@ -221,5 +224,5 @@ def warmup() -> None:
     approximate, X, neighbours = np.zeros((1, 1), np.float32), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
     keys = np.zeros((1, 1), np.int64)
     list_candidates(approximate.view(np.int32), 0, X, np.zeros(1), 0.0, 1, 1, keys, neighbours)
-    settle_order(approximate, keys, 0, X, np.zeros(1), 0.0, neighbours)
+    settle_order(keys, approximate, 0, X, np.zeros(1), 0.0, neighbours)
     distances_to(X, neighbours, X.copy())
