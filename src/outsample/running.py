@@ -6,7 +6,7 @@ child seed, results come back in order, and the linear algebra inside a unit alw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol, TypeVar
@@ -49,6 +49,19 @@ def child_generator(seed: np.random.SeedSequence, *key: int) -> np.random.Genera
 def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
     """A 31-bit integer at a fixed address below a seed, fit for scikit-learn's random_state."""
     return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
+
+
+class ChildIntegers(Sequence[int]):
+    """`child_integer` at several addresses, each made when asked for: most learners use no randomness."""
+
+    def __init__(self, seed: np.random.SeedSequence, branch: int, indices: range) -> None:
+        self._seed, self._branch, self._indices = seed, branch, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, position: Any) -> Any:
+        return child_integer(self._seed, self._branch, self._indices[position])
 
 
 class Finished(Protocol):

@@ -107,19 +107,6 @@ def _sort_by_distance(distances, rows):
 
 
 @njit(**INNER)
-def _keep_nearest(distances, rows, k):
-    """Move the k first by (distance, row number) to the front, in any order."""
-    kth = _kth_smallest(distances.copy(), k)
-    tied = rows[distances == kth]
-    last = _kth_smallest(tied, k - (distances < kth).sum())
-    kept = 0
-    for q in range(len(rows)):
-        if distances[q] < kth or (distances[q] == kth and rows[q] <= last):
-            distances[kept], rows[kept] = distances[q], rows[q]
-            kept += 1
-
-
-@njit(**INNER)
 def _settle(X, i, k, near, precision, distances, rows):
     """Put candidates sorted by approximate distance in their exact order, as far as the first k need it.
 
@@ -179,13 +166,25 @@ def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, 
 
 @njit(**INNER)
 def _choose_exactly(X, i, candidates, neighbours):
-    """The nearest of many candidates by their exact distances."""
-    k = len(neighbours)
-    rows = candidates & LOW_HALF
-    distances = np.empty(len(rows))
-    for q in range(len(rows)):
+    """The nearest of many candidates by their exact distances, into `neighbours` (k,); `candidates` is used up."""
+    k, found = len(neighbours), len(candidates)
+    rows, distances, unordered = np.empty(found, np.int64), np.empty(found), np.empty(found)
+    for q in range(found):
+        rows[q] = candidates[q] & LOW_HALF
         distances[q] = _squared_distance(X[i], X[rows[q]])
-    _keep_nearest(distances, rows, k)
+        unordered[q] = distances[q]
+    kth = _kth_smallest(unordered, k)
+    nearer, tied = 0, 0
+    for q in range(found):
+        nearer += distances[q] < kth
+        if distances[q] == kth:
+            candidates[tied] = rows[q]
+            tied += 1
+    last, kept = _kth_smallest(candidates[:tied], k - nearer), 0
+    for q in range(found):
+        if distances[q] < kth or (distances[q] == kth and rows[q] <= last):
+            distances[kept], rows[kept] = distances[q], rows[q]
+            kept += 1
     _sort_by_distance(distances[:k], rows[:k])
     for q in range(k):
         neighbours[q] = rows[q]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from outsample.draws import LabelDraws, Pool
 from outsample.learners import FitError
 from outsample.losses import Floats, Loss
 from outsample.problem import LEARNER_DRAWS, Problem
-from outsample.running import child_integer, spread
+from outsample.running import ChildIntegers, spread
 from outsample.scorers import FRESH_LABELS, SetLoss
 
 Array = NDArray[Any]
@@ -61,7 +62,7 @@ class _Judge:
 
     def __call__(self, batch: range) -> Floats:
         Y = self.draws[batch.start : batch.stop]
-        seeds = [child_integer(self.seed, LEARNER_DRAWS, i) for i in batch]
+        seeds = ChildIntegers(self.seed, LEARNER_DRAWS, batch)
         try:
             in_sample, no_information = self._errors(Y, seeds, batch)
         except FitError as error:
@@ -75,7 +76,7 @@ class _Judge:
         """The batch again, draw by draw, so that the one that failed can be named."""
         return np.concatenate([self(range(i, i + 1)) for i in batch], axis=1)
 
-    def _errors(self, Y: Array, seeds: list[int], batch: range) -> tuple[Floats, Floats]:
+    def _errors(self, Y: Array, seeds: Sequence[int], batch: range) -> tuple[Floats, Floats]:
         """(in-sample error, error against labels without information), each (draws, models)."""
         pool = self.pools[0]
         if len(self.pools) == 1 and Y.ndim == 2:
