@@ -131,7 +131,7 @@ def _classes(labels: Array, estimator: Any) -> Target:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(f"y mixes labels that have no common order: {', '.join(kinds)}") from None
     if len(classes) == 1:
-        raise ValueError(f"y is constant: it has one class only, {classes[0]!r}, so there is nothing to learn")
+        raise ValueError(f"y is constant: it has one class only, {classes.tolist()[0]!r}, so there is nothing to learn")
     return Target(codes.reshape(-1), classes)
 
 
@@ -141,5 +141,5 @@ def _real_values(labels: Array, estimator: Any) -> Target:
     except (TypeError, ValueError):
         raise ValueError(f"y is not numeric, but {type(estimator).__name__} is a regressor") from None
     if (values == values[0]).all():
-        raise ValueError(f"y is constant: every label is {values.ravel()[0]!r}, so there is nothing to learn")
+        raise ValueError(f"y is constant: every label is {float(values.ravel()[0])!r}, so there is nothing to learn")
     return Target(values, None)
