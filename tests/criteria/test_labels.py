@@ -354,6 +354,15 @@ def test_auto_stops_as_soon_as_the_monte_carlo_error_allows(tolerance):
     assert draws == 10 or before.std(ddof=1) / np.sqrt(len(before)) > tolerance * scale
     fixed = outsample.estimate(learner, X, y, criterion=Permutation(draws), random_state=0)
     np.testing.assert_array_equal(fixed.draws, result.draws)
+    assert not result.notes
+
+
+def test_auto_says_when_it_gave_up():
+    X, y = RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60)
+    learner = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    result = outsample.estimate(learner, X, y, criterion=Permutation("auto", tolerance=1e-6), random_state=0)
+    assert result.n_fits == 1001
+    assert result.notes == ("Stopped after 1000 draws with a Monte-Carlo error above the tolerance.",)
 
 
 def test_auto_lists_all_arrangements_when_they_are_few():

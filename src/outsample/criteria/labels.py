@@ -7,7 +7,7 @@ in-sample error. Averaged over draws and added to the real in-sample error, it e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -77,11 +77,16 @@ class LabelCriterion(Criterion):
         if exact is not None:
             return self._record(problem, real + exact, np.zeros_like(exact), n_draws=0)
         draws = self._draws(problem, scheme)
-        if self.n_draws == "auto" and not draws.exhaustive:
+        until_settled = self.n_draws == "auto" and not draws.exhaustive
+        if until_settled:
             optimism, in_sample = self._until_settled(problem, draws)
         else:
             optimism, in_sample = measured_draws(problem, draws, 0, len(draws))
-        return self.curve_of_draws(problem, optimism, in_sample, _left_nothing_to_chance(draws, problem))
+        curve = self.curve_of_draws(problem, optimism, in_sample, _left_nothing_to_chance(draws, problem))
+        if until_settled and not self._settled(problem, optimism):
+            unsettled = f"Stopped after {len(optimism)} draws with a Monte-Carlo error above the tolerance."
+            return replace(curve, notes=(*curve.notes, unsettled))
+        return curve
 
     def curve_of_draws(
         self, problem: Problem, optimism: Floats, in_sample: Floats, exhaustive: bool = False
