@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .lanes import lane, pack
 from .options import INNER, OPTIONS
 
 
@@ -84,15 +85,20 @@ def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
 
 
 @njit(**OPTIONS)
-def two_class_counts(neighbours, ks, words, raised, ones, lane, out):
+def two_class_counts(neighbours, ks, Y, bits, out):
     """Count rows that a uniform vote gives label 1, and those among them that have it: out (2, models, draws).
 
-    A word holds a row's labels of several draws, 0 or 1, in lanes of `lane` bits, so that one sum counts the votes of
-    all draws. `ones` has a one in every lane. `raised` (models,) brings a lane's highest bit to one where more than
-    half of k neighbours vote for 1; no vote alone reaches that bit.
+    Y is (draws, n) uint8 of labels 0 and 1, in lanes of `bits` bits, at least one more than k takes: adding so much
+    to the votes brings a lane's highest bit to one where more than half of the neighbours vote for 1.
     """
+    words, raised = np.empty(len(neighbours), np.uint64), np.empty(len(ks), np.uint64)
+    pack(Y, bits, words)
+    highest, full, ones = np.uint64(bits - 1), 2**bits - 1, np.uint64(0)
+    for draw in range(len(Y)):
+        ones |= np.uint64(1) << np.uint64(draw * bits)
+    for q in range(len(ks)):
+        raised[q] = ones * np.uint64(full // 2 - ks[q] // 2)
     tally = np.zeros((2, len(ks)), np.uint64)
-    highest, full = np.uint64(lane - 1), 2**lane - 1
     for i in range(len(neighbours)):
         votes, q = np.uint64(0), 0
         for j in range(ks[-1]):
@@ -105,8 +111,8 @@ def two_class_counts(neighbours, ks, words, raised, ones, lane, out):
         if (i + 1) % full == 0 or i + 1 == len(neighbours):
             for what in range(2):
                 for q in range(len(ks)):
-                    for d in range(out.shape[2]):
-                        out[what, q, d] += np.int64(tally[what, q] >> np.uint64(d * lane) & np.uint64(full))
+                    for draw in range(len(Y)):
+                        out[what, q, draw] += lane(tally[what, q], draw, bits)
                     tally[what, q] = np.uint64(0)
 
 
@@ -173,8 +179,7 @@ def warmup() -> None:
     lists = (neighbours, shares, one, one - 1)
     predicted_classes(*lists, codes[0], 2, np.zeros((1, 1), np.int64))
     confusion_counts(*lists, codes, np.ones(1), np.zeros((1, 1, 2, 2)))
-    word = np.ones(1, np.uint64)
-    two_class_counts(neighbours, one, word, word, word[0], 8, np.zeros((2, 1, 1), np.int64))
+    two_class_counts(neighbours, one, np.ones((1, 1), np.uint8), 8, np.zeros((2, 1, 1), np.int64))
     class_shares(*lists, codes[0], np.zeros((1, 1, 2)))
     predicted_values(*lists, np.ones(1), np.zeros((1, 1)))
     value_moments(*lists, np.ones((1, 1)), 0.0, np.ones(1), np.zeros((1, 1, 2)))

@@ -1,7 +1,6 @@
 """Histograms of the whole table for several label vectors of two classes in one pass over its cells.
 
-Every sample of the table counts at the root, so bins know their size and only the ones must be counted. A word holds
-the labels a sample has in several vectors, in lanes so wide that the largest bin does not overflow them.
+Every sample of the table counts at the root, so bins know their size and only the ones must be counted.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .lanes import lane, lane_bits, pack
 from .options import OPTIONS
 from .trees_presort import Presorted
 from .trees_rules import SHIFT
@@ -24,25 +24,27 @@ def bin_sizes(table: Presorted) -> NDArray[np.int64]:
 
 def lanes_for(sizes: NDArray[np.int64]) -> int:
     """Label vectors that are counted together: lanes of one word that hold the largest bin."""
-    return next(64 // bits for bits in (8, 16, 32) if sizes.max() < 2**bits)
+    return 64 // lane_bits(int(sizes.max()))
 
 
 def roots_of(table: Presorted, sizes: NDArray[np.int64], Y: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Packed histograms of the labels Y, (draws, n), no more draws than lanes; (draws, cells)."""
-    lanes = lanes_for(sizes)
-    ones = np.zeros((len(sizes), lanes), f"u{8 // lanes}")
-    count_ones(table.cells, np.ascontiguousarray(Y), 64 // lanes, ones.view(np.uint64)[:, 0])
-    return (sizes << SHIFT) + ones.T[: len(Y)]
+    roots = np.repeat(sizes[None] << SHIFT, len(Y), axis=0)
+    add_ones(table.cells, np.ascontiguousarray(Y), 64 // lanes_for(sizes), roots)
+    return roots
 
 
 @njit(**OPTIONS)
-def count_ones(cells, Y, bits, out):
-    """Add each sample's labels, in lanes of so many bits, to its cell in every column."""
+def add_ones(cells, Y, bits, roots):
+    """Add each sample's labels to its cell in every column; lanes of so many bits hold the largest bin."""
     n, d = cells.shape
+    words, counted = np.empty(n, np.uint64), np.zeros(roots.shape[1], np.uint64)
+    pack(Y, bits, words)
     for i in range(n):
-        word = np.uint64(0)
-        for lane in range(len(Y)):
-            word |= np.uint64(Y[lane, i]) << np.uint64(lane * bits)
+        word = words[i]
         if word:
             for f in range(d):
-                out[cells[i, f]] += word
+                counted[cells[i, f]] += word
+    for draw in range(len(Y)):
+        for cell in range(counted.size):
+            roots[draw, cell] += lane(counted[cell], draw, bits)

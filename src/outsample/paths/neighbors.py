@@ -22,8 +22,6 @@ from .neighbor_lists import Lists, NeighborSearch, kernels, own_positions
 _LEARNED_METRICS = frozenset({"seuclidean", "mahalanobis"})
 # Rows × draws for which a second thread is not worth waking.
 _SMALL_BATCH = 10_000
-# Bits for the votes of one draw; the last is enough for any number of neighbours.
-_LANES = (8, 16, 32)
 
 
 class NeighborsPath(GridPath):
@@ -191,19 +189,15 @@ def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...]
 
 def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: Floats) -> None:
     """Votes of unweighted rows for class 0 or 1, as many draws at a time as one word has lanes for."""
-    lane = next(bits for bits in _LANES if ks[-1] < 2 ** (bits - 1))
-    lanes = 64 // lane
-    ones = np.ones(lanes, f"u{lane // 8}").view(np.uint64)[0]
-    raised = ones * (2 ** (lane - 1) - 1 - ks // 2).astype(np.uint64)
+    from outsample._kernels.lanes import lane_bits
+
+    bits = lane_bits(2 * int(ks[-1]))
 
     def count(first: int, last: int) -> None:
-        for start in range(first, last, lanes):
-            few = slice(start, min(start + lanes, last))
-            labels = np.zeros((Y.shape[1], lanes), f"u{lane // 8}")
-            labels[:, : few.stop - start] = Y[few].T
+        for start in range(first, last, 64 // bits):
+            few = slice(start, min(start + 64 // bits, last))
             predicted = np.zeros((2, len(ks), few.stop - start), np.int64)
-            words = labels.view(np.uint64)[:, 0]
-            kernels().two_class_counts(neighbours, ks, words, raised, ones, lane, predicted)
+            kernels().two_class_counts(neighbours, ks, np.ascontiguousarray(Y[few], np.uint8), bits, predicted)
             of_one, both = predicted[0].T, predicted[1].T
             has_one = Y[few].sum(axis=1)[:, None]
             counts[few, slots, 0, 0] = Y.shape[1] - has_one - of_one + both
