@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
@@ -172,6 +173,36 @@ def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, p
     for smaller, larger in itertools.pairwise(grown):
         np.testing.assert_array_equal(smaller.split, larger.split[: len(smaller.split)])
         np.testing.assert_array_equal(smaller.sums, larger.sums[: len(smaller.sums)])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 0])
+def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
+    rng = np.random.default_rng(3)
+    n = 6000
+    X = rng.normal(size=(n, 2)).astype(np.float32)
+    signal = np.floor(8 * rng.random(n)) + 5 * np.sin(3 * X[:, 0]) + 5 * np.cos(4 * X[:, 1])
+    y = np.searchsorted(np.quantile(signal, np.arange(1, n_classes) / n_classes), signal) if n_classes else signal
+    criterion = "gini" if n_classes else "squared_error"
+    limits = {"max_leaf_nodes": 400, "min_samples_leaf": 3}
+    grower = Grower(X, criterion, Stopping(400, 99, 2, 3, 0.0), n_classes, None)
+    (growth,) = grower.grow(y[None], with_leaves=True)
+    smaller = np.minimum(growth.mass[1::2], growth.mass[2::2])
+    assert smaller.sum() > 2 * n
+    peer = (DecisionTreeClassifier if n_classes else DecisionTreeRegressor)(**limits, random_state=0).fit(X, y)
+    ones = np.ones(n)
+    found = sum(impurity_mass(y[own], ones[own], criterion) for own in growth.leaf == np.unique(growth.leaf)[:, None])
+    theirs = sum(
+        impurity_mass(y[own], ones[own], criterion) for own in peer.apply(X) == np.unique(peer.apply(X))[:, None]
+    )
+    # scikit-learn breaks ties by chance, and whole numbers of classes are often tied.
+    assert found == pytest.approx(theirs, rel=1e-2 if n_classes else 1e-9)
+    nodes, sizes = np.unique(growth.leaf, return_counts=True)
+    assert len(nodes) == 400
+    assert growth.mass[nodes].tolist() == sizes.tolist()
+    if n_classes:
+        assert growth.sums[nodes].tolist() == [
+            np.bincount(y[growth.leaf == k], None, n_classes).tolist() for k in nodes
+        ]
 
 
 def test_wrong_shapes_never_reach_a_kernel():

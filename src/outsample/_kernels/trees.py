@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .trees_channels import Scratch as ChannelScratch
 from .trees_channels import grow_channels
+from .trees_leaves import make_place
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
 from .trees_presort import Presorted, presort
@@ -96,9 +97,9 @@ class Workspace:
         d, n = table.order.shape
         cells, leaves, channels = int(table.offsets[0, -1]), rules.max_leaves, rules.n_channels
         n_histograms = max(n_histograms, 2)
-        self.place = np.empty((3, n), np.int32)
+        self.place = make_place(n, leaves)
         self.counts = np.empty((n_histograms, cells * channels), np.int64)
-        self.leaves = np.empty((max(leaves, n_histograms), 9), np.int64)
+        self.leaves = np.empty((max(leaves, n_histograms), 10), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
         keys, tally = np.empty((2, LARGEST_SORTED_BIN), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
@@ -119,7 +120,7 @@ class Workspace:
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
-        per_leaf = 8 * (12 + 4 * rules.n_channels)
+        per_leaf = 8 * (13 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
         return int(
             n * per_sample + cells * (64 + 8 * rules.n_channels * (n_histograms + 1)) + rules.max_leaves * per_leaf
@@ -161,7 +162,7 @@ def grow(
     shape = (n,) if rules.packed else (2 if rules.n_classes else rules.n_channels + 1, n)
     dtype = np.dtype(np.uint8 if rules.packed else np.int64)
     n_cells = int(table.offsets[0, -1]) if rules.packed else 0
-    if points.shape != shape or points.dtype != dtype or space.place.shape[1] != n or root.shape != (n_cells,):
+    if points.shape != shape or points.dtype != dtype or space.place.state.size != n or root.shape != (n_cells,):
         raise ValueError(
             f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}; root {root.shape}"
         )

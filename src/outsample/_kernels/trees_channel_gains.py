@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from .options import INNER
-from .trees_leaves import COLUMN, END, POSITION, SAMPLES, START
+from .trees_leaves import COLUMN, END, POSITION, START
 from .trees_rules import (
     ENTROPY,
     ENTROPY_TIE,
@@ -80,14 +80,14 @@ def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
 
 @njit(**INNER)
 def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values):
-    """Sums of all channels over the samples of a leaf."""
+    """Sums of all channels over the samples of a leaf that has just got its list."""
     first, total = limits[FIRST], sums[0, slot]
     start, end = leaves[slot, START], leaves[slot, END]
     for v in range(total.size):
         total[v] = 0
     total[0] = end - start
     for q in range(start, end):
-        i = place[SAMPLES, q]
+        i = place.samples[q]
         if of_values is not None:
             for v in range(1, total.size):
                 total[v] += points[v, i]
@@ -114,8 +114,12 @@ def is_uniform(slot, points, limits, floors, place, leaves, sums, of_classes, of
         return True
     # The last row of points tells equal values from unequal ones; two samples usually do.
     keys = points[points.shape[0] - 1]
-    value = keys[place[SAMPLES, leaves[slot, START]]]
-    q = leaves[slot, START]
-    while q < leaves[slot, END] and keys[place[SAMPLES, q]] == value:
-        q += 1
-    return q == leaves[slot, END]
+    known, value = False, keys[0]
+    for q in range(leaves[slot, START], leaves[slot, END]):
+        i = place.samples[q]
+        if place.state[i] >> 1 != slot:
+            continue
+        if known and keys[i] != value:
+            return False
+        known, value = True, keys[i]
+    return True

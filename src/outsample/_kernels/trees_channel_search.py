@@ -12,7 +12,7 @@ from numba import njit
 from .options import INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
-from .trees_leaves import END, START, ZERO, level_of, sort_members
+from .trees_leaves import SIZE, ZERO, level_of, sort_members
 from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
 from .trees_values import measure_values, pick_values, scan_values
 
@@ -28,7 +28,7 @@ def search_counted(
     looked into first, and then those that may still gain more.
     """
     total = sums[0, slot]
-    level = level_of(total[0], place.shape[1], table.offsets.shape[0])
+    level = level_of(total[0], place.state.size, table.offsets.shape[0])
     offsets, solid = table.offsets[level], table.solid[level]
     mass = float(total[limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
     n_picks = 0
@@ -60,7 +60,7 @@ def search_bin(
 ):  # fmt: skip
     """Try every split inside a bin and the one at its end; `before` it lie these sums. Returns the next bar."""
     f, cell, first, total = pick >> SHIFT, pick & LOW_HALF, limits[FIRST], sums[0, slot]
-    b, m = cell - table.offsets[level, f], leaves[slot, END] - leaves[slot, START]
+    b, m = cell - table.offsets[level, f], leaves[slot, SIZE]
     start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     if not table.solid[level, f, b]:
         by_members = 2 * m < end - start and m <= scratch.keys.shape[1]

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .fetching import ROWS_AHEAD, fetch
 from .options import INNER, OPTIONS
 from .trees_channel_gains import is_uniform, sum_members
 from .trees_channel_search import search_counted, search_small
@@ -20,8 +21,7 @@ from .trees_leaves import (
     NODE,
     NONE,
     ONE,
-    SAMPLES,
-    SLOT,
+    SIZE,
     START,
     WAITING,
     ZERO,
@@ -77,14 +77,17 @@ class Scratch(NamedTuple):
 @njit(**INNER)
 def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Add (or take away) the samples of a leaf to a histogram."""
-    cells, cell_at, samples, slots = table.cells, table.cell_at[level], place[SAMPLES], place[SLOT]
+    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
     n, d = cells.shape
     start, end, first = leaves[slot, START], leaves[slot, END], limits[FIRST]
     # Many members are better met in the order of the table, which is how memory lies.
-    in_order = 8 * (end - start) > n
+    in_order = 8 * leaves[slot, SIZE] > n
     for q in range(n if in_order else end - start):
-        i = q if in_order else np.int64(samples[start + q])
-        if in_order and slots[i] != slot:
+        i = np.int64(q)
+        if not in_order:
+            i = np.int64(samples[start + q])
+            fetch(cells, samples[min(start + q + ROWS_AHEAD, end - 1)], ZERO)
+        if state[i] >> 1 != slot:
             continue
         if of_values is not None:
             mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
@@ -109,9 +112,9 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
 @njit(**INNER)
 def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
-    n, n_levels = place.shape[1], table.offsets.shape[0]
+    n, n_levels = place.state.size, table.offsets.shape[0]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
-    larger, smaller = leaves[slot, END] - leaves[slot, START], leaves[new, END] - leaves[new, START]
+    larger, smaller = leaves[slot, SIZE], leaves[new, SIZE]
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
         clear(counts[h_new], table.offsets[level_new, -1] * n_channels)
@@ -137,7 +140,7 @@ def grow_channels(
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
-    n_free = plant(counts.shape[0], place, leaves)
+    n_free, used = plant(counts.shape[0], place, leaves), np.int64(place.state.size)
     clear(counts[0], counts.shape[1])
     count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits, of_classes, of_values)
     for v in range(n_channels):
@@ -151,7 +154,7 @@ def grow_channels(
         # After a split both children are looked at; at the start the root is both.
         for child in range(slot, new + 1, max(1, new - slot)):
             gains[child] = NO_SPLIT
-            m = leaves[child, END] - leaves[child, START]
+            m = leaves[child, SIZE]
             if (
                 m < limits[MIN_SPLIT]
                 or leaves[child, DEPTH] >= limits[MAX_DEPTH]
@@ -169,7 +172,7 @@ def grow_channels(
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_of(m, place.shape[1], table.offsets.shape[0])
+                    level = level_of(m, place.state.size, table.offsets.shape[0])
                     clear(counts[h], table.offsets[level, -1] * n_channels)
                     count_members(
                         counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits, of_classes,
@@ -193,17 +196,16 @@ def grow_channels(
         n_leaves += 1
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
-        left_slot = divide(slot, new, sums[1, slot, 0], table.order, table.rank, place, leaves)
+        left_slot, used = divide(slot, new, sums[1, slot, 0], used, table, place, leaves)
         sum_members(new, points, limits, place, leaves, sums, of_classes, of_values)
         for v in range(n_channels):
             sums[0, slot, v] -= sums[0, new, v]
             total[2 * new - 1, v] = sums[0, left_slot, v]
             total[2 * new, v] = sums[0, slot + new - left_slot, v]
         if n_leaves < max_leaves:
-            larger_asks = leaves[slot, END] - leaves[slot, START] > small
-            smaller_asks = leaves[new, END] - leaves[new, START] > small
+            larger_asks, smaller_asks = leaves[slot, SIZE] > small, leaves[new, SIZE] > small
             n_free = histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
             share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values)
     for i in range(leaf.size):
-        leaf[i] = leaves[place[SLOT, i], NODE]
+        leaf[i] = leaves[place.state[i] >> 1, NODE]
     return n_leaves

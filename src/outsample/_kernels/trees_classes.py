@@ -7,7 +7,6 @@ from numba import njit
 
 from .options import INNER
 from .trees_channel_gains import gain_of_classes, take
-from .trees_leaves import SLOT
 from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
 
@@ -224,7 +223,7 @@ def scan_classes(
     f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
     """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of the keys."""
-    order, values, slots, keys = table.order[f], table.values[f], place[SLOT], scratch.keys[0]
+    order, values, state, keys = table.order[f], table.values[f], place.state, scratch.keys[0]
     left, metric, total, codes, weights = scratch.left[0], scratch.metric, sums[0, slot], points[0], points[1]
     first, n_classes, mass, last = (
         limits[FIRST],
@@ -237,7 +236,7 @@ def scan_classes(
     for k in range(start, stop):
         p = keys[k] >> SHIFT if by_members else np.int64(k)
         i = order[p]
-        if slots[i] != slot:
+        if state[i] >> 1 != slot:
             continue
         if last >= 0 and values[p] > values[last] + CLOSENESS:
             far = distance_squared(left, mass, first, n_classes, metric)

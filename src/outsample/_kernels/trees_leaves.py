@@ -1,26 +1,29 @@
 """The leaves of a growing tree: which samples each holds, and which is split next.
 
 A *slot* holds one present leaf; when a leaf is split, the larger child keeps the slot and the smaller one opens a
-new slot, so that work is proportional to the smaller child. Two arrays hold everything:
+new slot, so that work is proportional to the smaller child: the larger child keeps the parent's list of samples too,
+and who reads the list skips those that have left. Everything is held by a `Place` and one array:
 
-place : (3, n) int32
-    Samples grouped by leaf; the place of each sample in that list; the slot of each sample.
-leaves : (max_leaves, 9) int64
-    Per slot: range of samples, node, depth, histogram, best cut (column, position); then, as two lists that have
-    nothing to do with the row's slot, the leaves waiting to be split, the next one last, and the free histograms.
+leaves : (max_leaves, 10) int64
+    Per slot: range of the list of samples, number of samples, node, depth, histogram, best cut (column, position);
+    then, as two lists that have nothing to do with the row's slot, the leaves waiting to be split, the next one last,
+    and the free histograms.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from .fetching import ROWS_AHEAD, fetch
 from .options import INNER
 from .trees_presort import SHRINKING
 from .trees_rules import NO_SPLIT
 
-SAMPLES, WHERE, SLOT = 0, 1, 2
-START, END, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+START, END, SIZE, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 NONE = -1
 
 # No more keys are sorted by insertion alone.
@@ -30,59 +33,109 @@ FEW = 16
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)
 
 
+class Place(NamedTuple):
+    """Where samples are.
+
+    Attributes
+    ----------
+    samples : (2n,) int32
+        Lists of samples, one per leaf.
+    state : (n,) int16, or int32 where there are many leaves
+        2 · slot + label of each sample; kernels that keep labels elsewhere leave the last bit alone. It is read at
+        random, so it must be small.
+    """
+
+    samples: NDArray[np.int32]
+    state: NDArray[np.int16 | np.int32]
+
+
+def make_place(n: int, max_leaves: int) -> Place:
+    """Room for n samples."""
+    return Place(np.empty(2 * n, np.int32), np.empty(n, np.int16 if max_leaves <= 2**14 else np.int32))
+
+
 @njit(**INNER)
 def plant(n_histograms, place, leaves):
-    """One leaf that holds every sample and histogram 0; returns the number of free histograms.
+    """One leaf that holds every sample, labelled 0, and histogram 0; returns the number of free histograms.
 
     The last histogram is never given away: it serves leaves that have none of their own.
     """
-    n = place.shape[1]
+    n = place.state.size
     for i in range(n):
-        place[SAMPLES, i] = i
-        place[WHERE, i] = i
-        place[SLOT, i] = 0
-    leaves[0, START], leaves[0, END], leaves[0, NODE], leaves[0, DEPTH], leaves[0, HISTOGRAM] = 0, n, 0, 0, 0
+        place.samples[i] = i
+        place.state[i] = 0
+    leaves[0, START], leaves[0, END], leaves[0, SIZE] = 0, n, n
+    leaves[0, NODE], leaves[0, DEPTH], leaves[0, HISTOGRAM] = 0, 0, 0
     for h in range(1, n_histograms - 1):
         leaves[h - 1, FREE] = h
     return n_histograms - 2
 
 
 @njit(**INNER)
-def divide(slot, new, size_left, order, rank, place, leaves):
-    """Split the leaf in `slot` at its best cut: samples, nodes and depths. Returns the slot of the left child.
+def divide(slot, new, size_left, used, table, place, leaves):
+    """Split the leaf in `slot` at its best cut: samples, nodes and depths.
 
-    The tail of the parent's samples becomes the smaller child's.
+    Of the room for lists `used` is taken. Returns (slot of the left child, what is taken then).
     """
-    f, position = leaves[slot, COLUMN], leaves[slot, POSITION]
-    start, end, n = leaves[slot, START], leaves[slot, END], place.shape[1]
-    left_is_small = 2 * size_left <= end - start
-    n_small = size_left if left_is_small else end - start - size_left
-    walk = (position if left_is_small else n - position) <= 3 * (end - start)
-    tail, q = end, start
+    f, position, size, n = leaves[slot, COLUMN], leaves[slot, POSITION], leaves[slot, SIZE], place.state.size
+    left_is_small = 2 * size_left <= size
+    n_small = size_left if left_is_small else size - size_left
+    if used + n_small > place.samples.size:
+        used = list_anew(new, place, leaves)
+    walk = (position if left_is_small else n - position) <= 3 * size
+    end, q, last = used, leaves[slot, START], leaves[slot, END] - 1
     p, step = (0, 1) if left_is_small else (n - 1, -1)
-    while end - tail < n_small:
+    while end - used < n_small:
         if walk:
             # The smaller child lies at one end of the cut column: walk from there until all are found.
-            i = order[f, p]
+            i = table.order[f, p]
             p += step
-            belongs = place[SLOT, i] == slot
+            belongs = place.state[i] >> 1 == slot
         else:
-            i = place[SAMPLES, q]
-            belongs = (rank[f, i] < position) == left_is_small
-        if belongs:
-            tail -= 1
-            other, hole = place[SAMPLES, tail], place[WHERE, i]
-            place[SAMPLES, hole], place[WHERE, other] = other, hole
-            place[SAMPLES, tail], place[WHERE, i] = i, tail
-            place[SLOT, i] = new
-        else:
+            i = place.samples[q]
+            fetch(table.rank, f, place.samples[min(q + ROWS_AHEAD, last)])
             q += 1
-    leaves[new, START], leaves[new, END], leaves[slot, END] = tail, end, tail
+            belongs = place.state[i] >> 1 == slot and (table.rank[f, i] < position) == left_is_small
+        if belongs:
+            place.samples[end] = i
+            place.state[i] = 2 * new + (place.state[i] & 1)
+            end += 1
+    leaves[new, START], leaves[new, END], leaves[new, SIZE] = used, end, n_small
+    leaves[slot, SIZE] = size - n_small
+    strike_out(slot, place, leaves)
     left = new if left_is_small else slot
     leaves[left, NODE], leaves[slot + new - left, NODE] = 2 * new - 1, 2 * new
     leaves[slot, DEPTH] += 1
     leaves[new, DEPTH] = leaves[slot, DEPTH]
-    return left
+    return left, end
+
+
+@njit(**INNER)
+def strike_out(slot, place, leaves):
+    """Shorten the list of a leaf by those who have left, once they are as many as the others."""
+    if 2 * leaves[slot, SIZE] > leaves[slot, END] - leaves[slot, START]:
+        return
+    end = leaves[slot, START]
+    for q in range(leaves[slot, START], leaves[slot, END]):
+        i = place.samples[q]
+        if place.state[i] >> 1 == slot:
+            place.samples[end] = i
+            end += 1
+    leaves[slot, END] = end
+
+
+@njit(**INNER)
+def list_anew(n_leaves, place, leaves):
+    """List the samples of every leaf from the beginning of the room for lists; returns how much is taken."""
+    end = 0
+    for slot in range(n_leaves):
+        leaves[slot, START], leaves[slot, END] = end, end
+        end += leaves[slot, SIZE]
+    for i in range(place.state.size):
+        slot = place.state[i] >> 1
+        place.samples[leaves[slot, END]] = i
+        leaves[slot, END] += 1
+    return end
 
 
 @njit(**INNER)
@@ -187,11 +240,13 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
 
     keys[0, k] = position · 2³² + sample. Buckets of equal width are nearly sorted; insertion does the rest.
     """
-    found, low, high = 0, last, first
-    for k in range(leaves[slot, START], leaves[slot, END]):
-        i = np.int64(place[SAMPLES, k])
+    found, low, high, end = 0, last, first, leaves[slot, END]
+    following = min(f + 1, rank.shape[0] - 1)
+    for q in range(leaves[slot, START], end):
+        i = np.int64(place.samples[q])
         position = np.int64(rank[f, i])
-        if first <= position < last:
+        fetch(rank, following, i)
+        if first <= position < last and place.state[i] >> 1 == slot:
             keys[1, found] = position << 32 | i
             low, high = min(low, position), max(high, position)
             found += 1

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .fetching import ROWS_AHEAD, fetch
 from .options import INNER, OPTIONS
 from .trees_leaves import (
     COLUMN,
@@ -18,8 +19,7 @@ from .trees_leaves import (
     NODE,
     NONE,
     ONE,
-    SAMPLES,
-    SLOT,
+    SIZE,
     START,
     WAITING,
     ZERO,
@@ -68,18 +68,21 @@ class Scratch(NamedTuple):
 
 
 @njit(**INNER)
-def count_members(counts, slot, sign, level, table, labels, place, leaves):
+def count_members(counts, slot, sign, level, table, place, leaves):
     """Add (or take away) the samples of a leaf to a histogram."""
-    cells, cell_at, samples, slots = table.cells, table.cell_at[level], place[SAMPLES], place[SLOT]
+    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
     n, d = cells.shape
     start, end = leaves[slot, START], leaves[slot, END]
     # Many members are better met in the order of the table, which is how memory lies.
-    in_order = 8 * (end - start) > n
+    in_order = 8 * leaves[slot, SIZE] > n
     for q in range(n if in_order else end - start):
-        i = q if in_order else np.int64(samples[start + q])
-        if in_order and slots[i] != slot:
+        i = np.int64(q)
+        if not in_order:
+            i = np.int64(samples[start + q])
+            fetch(cells, samples[min(start + q + ROWS_AHEAD, end - 1)], ZERO)
+        if state[i] >> 1 != slot:
             continue
-        point = sign * (UNIT + labels[i])
+        point = sign * (UNIT + (state[i] & 1))
         if level == 0:
             for f in range(d):
                 counts[cells[i, f]] += point
@@ -89,22 +92,22 @@ def count_members(counts, slot, sign, level, table, labels, place, leaves):
 
 
 @njit(**INNER)
-def share_counts(slot, new, counts, table, labels, place, leaves):
+def share_counts(slot, new, counts, table, place, leaves):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
-    n, n_levels = place.shape[1], table.offsets.shape[0]
+    n, n_levels = place.state.size, table.offsets.shape[0]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
-    larger, smaller = leaves[slot, END] - leaves[slot, START], leaves[new, END] - leaves[new, START]
+    larger, smaller = leaves[slot, SIZE], leaves[new, SIZE]
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
     if h_new != NONE:
         clear(counts[h_new], table.offsets[level_new, -1])
-        count_members(counts[h_new], new, ONE, level_new, table, labels, place, leaves)
+        count_members(counts[h_new], new, ONE, level_new, table, place, leaves)
     if h == NONE:
         return
     if h_new != NONE and level_new == level:
         for cell in range(table.offsets[level, -1]):
             counts[h, cell] -= counts[h_new, cell]
     else:
-        count_members(counts[h], new, MINUS_ONE, level, table, labels, place, leaves)
+        count_members(counts[h], new, MINUS_ONE, level, table, place, leaves)
     fold_histogram(counts[h], 1, level, level_of(larger, n, n_levels), table)
 
 
@@ -129,7 +132,9 @@ def grow_packed(
 ):  # fmt: skip
     """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, min_leaf, n_levels = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF], table.offsets.shape[0]
-    n_free = plant(counts.shape[0], place, leaves)
+    n_free, used = plant(counts.shape[0], place, leaves), np.int64(labels.size)
+    for i in range(labels.size):
+        place.state[i] = labels[i]
     for cell in range(root.size):
         counts[0, cell] = root[cell]
     sums[0, 0, 0] = root[: table.offsets[0, 1]].sum()
@@ -140,21 +145,19 @@ def grow_packed(
         # After a split both children are looked at; at the start the root is both.
         for child in range(slot, new + 1, max(1, new - slot)):
             gains[child] = NO_SPLIT
-            m, h = leaves[child, END] - leaves[child, START], leaves[child, HISTOGRAM]
+            m, h = leaves[child, SIZE], leaves[child, HISTOGRAM]
             bar = bar_of(child, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x)
             if bar == np.inf:
                 continue
             if m <= small:
-                search_small(child, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x)
+                search_small(child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_of(m, place.shape[1], n_levels)
+                    level = level_of(m, labels.size, n_levels)
                     clear(counts[h], table.offsets[level, -1])
-                    count_members(counts[h], child, ONE, level, table, labels, place, leaves)
-                search_counted(
-                    counts[h], child, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
-                )
+                    count_members(counts[h], child, ONE, level, table, place, leaves)
+                search_counted(counts[h], child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= float(m) if limits[PER_NODE] else 1.0
                 dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)
@@ -170,20 +173,20 @@ def grow_packed(
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
         whole, of_left = sums[0, slot, 0], sums[1, slot, 0]
-        left = divide(slot, new, of_left >> SHIFT, table.order, table.rank, place, leaves)
+        left, used = divide(slot, new, of_left >> SHIFT, used, table, place, leaves)
         sums[0, left, 0], sums[0, slot + new - left, 0] = of_left, whole - of_left
         total[2 * new - 1, 0], total[2 * new, 0] = of_left, whole - of_left
         if n_leaves < max_leaves:
             larger_asks = (
-                leaves[slot, END] - leaves[slot, START] > small
+                leaves[slot, SIZE] > small
                 and bar_of(slot, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x) < np.inf
             )
             smaller_asks = (
-                leaves[new, END] - leaves[new, START] > small
+                leaves[new, SIZE] > small
                 and bar_of(new, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x) < np.inf
             )
             n_free = histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
-            share_counts(slot, new, counts, table, labels, place, leaves)
+            share_counts(slot, new, counts, table, place, leaves)
     for i in range(leaf.size):
-        leaf[i] = leaves[place[SLOT, i], NODE]
+        leaf[i] = leaves[place.state[i] >> 1, NODE]
     return n_leaves

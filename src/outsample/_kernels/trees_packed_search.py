@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .options import INNER
-from .trees_leaves import COLUMN, END, POSITION, SLOT, START, ZERO, level_of, sort_members
+from .trees_leaves import COLUMN, POSITION, SIZE, ZERO, level_of, sort_members
 from .trees_packed_groups import (
     best_edge,
     exceeds,
@@ -73,13 +73,13 @@ def may_begin(before, after, min_leaf):
 
 
 @njit(**INNER)
-def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x):
+def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf with a histogram.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
     apart into bins, the most promising bin is looked into first, and then those that may still gain more.
     """
-    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.shape[1]
+    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
     size, node = total >> SHIFT, node_of(total, entropy)
     rounding = node.mass if entropy else 0.0
     level = level_of(size, n, table.offsets.shape[0])
@@ -121,7 +121,7 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
         pick = best if k < 0 else k
         if n_picks > 0 and bounds[pick] > bar:
             raised = search_bin(
-                counts, picks[pick], lefts[pick], bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums,
+                counts, picks[pick], lefts[pick], bar, slot, level, min_leaf, table, place, leaves, gains, sums,
                 scratch, x_log_x,
             )  # fmt: skip
             bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], rounding))
@@ -129,7 +129,7 @@ def search_counted(counts, slot, bar, min_leaf, table, labels, place, leaves, ga
 
 @njit(**INNER)
 def search_bin(
-    counts, pick, left, bar, slot, level, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+    counts, pick, left, bar, slot, level, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
     """Try every split inside a bin and the one at its end; `left` of it lie these sums. Returns the next bar."""
     f, cell, total = pick >> SHIFT, pick & LOW_HALF, sums[0, slot, 0]
@@ -137,17 +137,17 @@ def search_bin(
     start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     after = left + counts[cell]
     if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
-        m = leaves[slot, END] - leaves[slot, START]
+        m = leaves[slot, SIZE]
         if 2 * m < end - start and m <= scratch.keys.shape[1]:
             bar = search_sorted(
-                f, start, end, left, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+                f, start, end, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
             )
         else:
             asked, last = bar * node.scale, -1
-            order, values, slots = table.order[f], table.values[f], place[SLOT]
+            order, values, state = table.order[f], table.values[f], place.state
             for p in range(start, end):
-                i = order[p]
-                if slots[i] != slot:
+                own = state[order[p]]
+                if own >> 1 != slot:
                     continue
                 if (
                     last >= 0
@@ -156,7 +156,7 @@ def search_bin(
                 ):
                     bar = take(left, f, np.int64(p), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
                     asked = bar * node.scale
-                left += UNIT + labels[i]
+                left += UNIT + (own & 1)
                 last = p
     if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), bar * node.scale, node):
         bar = take(after, f, end, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
@@ -165,7 +165,7 @@ def search_bin(
 
 @njit(**INNER)
 def search_sorted(
-    f, first, last, left, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
+    f, first, last, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
     """Sort the members at positions `first` … `last` − 1 of a column and try every split between them."""
     total = sums[0, slot, 0]
@@ -173,7 +173,7 @@ def search_sorted(
     found = sort_members(f, slot, first, last, table.rank, place, leaves, scratch.keys, scratch.tally)
     keys, values, asked = scratch.keys[0], table.values[f], bar * node.scale
     for k in range(found - 1):
-        left += UNIT + labels[keys[k] & LOW_HALF]
+        left += UNIT + (place.state[keys[k] & LOW_HALF] & 1)
         if exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node):
             here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
             if values[following] > values[here] + CLOSENESS:
@@ -183,10 +183,8 @@ def search_sorted(
 
 
 @njit(**INNER)
-def search_small(slot, bar, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x):
+def search_small(slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
     for f in range(d):
-        bar = search_sorted(
-            f, ZERO, n, ZERO, bar, slot, min_leaf, table, labels, place, leaves, gains, sums, scratch, x_log_x
-        )
+        bar = search_sorted(f, ZERO, n, ZERO, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)

@@ -7,7 +7,6 @@ from numba import njit
 
 from .options import INNER
 from .trees_channel_gains import gain_of_values, take
-from .trees_leaves import SLOT
 from .trees_presort import CLOSENESS
 from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
 
@@ -80,7 +79,7 @@ def pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch
 @njit(**INNER)
 def scan_values(f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, keys):
     """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of `keys`."""
-    order, values, slots, first, total = table.order[f], table.values[f], place[SLOT], limits[FIRST], sums[0, slot]
+    order, values, state, first, total = table.order[f], table.values[f], place.state, limits[FIRST], sums[0, slot]
     labels, weights, whole = points[first], points[first - 1], float(total[first])
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     size_left, mass_left, sum_left = before[0], before[first - 1], before[first]
@@ -88,7 +87,7 @@ def scan_values(f, start, stop, by_members, before, bar, slot, limits, table, po
     for k in range(start, stop):
         p = keys[k] >> SHIFT if by_members else np.int64(k)
         i = order[p]
-        if slots[i] != slot:
+        if state[i] >> 1 != slot:
             continue
         own = float(mass_left)
         distance = mass * (float(sum_left) - own * mean)
