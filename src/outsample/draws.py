@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class LabelScheme(ABC):
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         """One random label vector."""
 
+    def drawer(self, y: Array) -> Callable[[np.random.Generator], Array]:
+        """`draw` for this y, with what depends on y alone done once; class codes 0 and 1 may come as truth values."""
+        return partial(self.draw, y)
+
     @abstractmethod
     def count(self, y: Array) -> float:
         """Number of distinct, equally likely arrangements (infinite when there are too many to count)."""
@@ -60,9 +64,12 @@ class FreePermutation(LabelScheme):
     """y∘π, all permutations equally likely: rows are exchangeable."""
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return self.drawer(y)(rng).astype(y.dtype, copy=False)
+
+    def drawer(self, y: Array) -> Callable[[np.random.Generator], Array]:
         if _long_and_binary(y):
-            return _arranged(int(np.count_nonzero(y)), len(y), rng).astype(y.dtype)
-        return rng.permutation(y)
+            return partial(_arranged, int(np.count_nonzero(y)), len(y))
+        return partial(_shuffled, y)
 
     def count(self, y: Array) -> float:
         return _multinomial(_multiplicities(y))
@@ -316,6 +323,8 @@ class LabelDraws(Sequence[Array]):
         # Listed here and not in the workers, which would each make the whole list again.
         self._all = np.stack(list(scheme.arrangements(y))) if self.exhaustive else None
         self._length = n_draws if self._all is None else len(self._all)
+        self._drawer = scheme.drawer(y)
+        self._slow = not _long_and_binary(y)
 
     def __len__(self) -> int:
         return self._length
@@ -326,9 +335,12 @@ class LabelDraws(Sequence[Array]):
             return self._stacked(range(*index.indices(len(self))))
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
-        if self._all is not None:
-            return self._all[index]
-        return self.scheme.draw(self._y, child_generator(self._seed, index))
+        drawn = self._drawn(index)
+        return drawn.astype(self._y.dtype) if drawn.dtype == np.bool_ else drawn
+
+    def _drawn(self, index: int) -> Array:
+        """Draw `index`; class codes 0 and 1 may be truth values."""
+        return self._drawer(child_generator(self._seed, index)) if self._all is None else np.asarray(self._all[index])
 
     def _stacked(self, indices: range) -> Array:
         """Several draws; where they are long and take time, threads share them."""
@@ -338,10 +350,9 @@ class LabelDraws(Sequence[Array]):
 
         def fill(start: int, stop: int) -> None:
             for k in range(start + 1, stop + 1):
-                stack[k] = self[indices[k]]
+                stack[k] = self._drawn(indices[k])
 
-        slow = stack.size > _SHORT and not _long_and_binary(self._y)
-        over_slices(fill, len(indices) - 1, n_threads() if slow else 1)
+        over_slices(fill, len(indices) - 1, n_threads() if self._slow and stack.size > _SHORT else 1)
         return stack
 
     def fresh(self, index: int, how_many: int) -> Array:
@@ -360,13 +371,17 @@ def _long_and_binary(y: Array) -> bool:
     return bool(len(y) > _LONG and y.ndim == 1 and y.dtype.kind == "i" and y.min() == 0 and y.max() == 1)
 
 
+def _shuffled(y: Array, rng: np.random.Generator) -> Array:
+    return rng.permutation(y)
+
+
 def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """n places with so many ones, all arrangements equally likely.
 
     Every place gets a one with about the right probability. Whatever their number, their arrangements are equally
     likely, and they stay so when places chosen at random make up for the ones too many or too few.
     """
-    dice = rng.integers(2**64, size=n // 8 + 1, dtype=np.uint64).view(np.uint8)[:n]
+    dice = rng.bit_generator.random_raw(n // 8 + 1).view(np.uint8)[:n]
     arranged: NDArray[np.bool_] = dice < round(256 * ones / n)
     excess = np.count_nonzero(arranged) - ones
     if excess:

@@ -124,7 +124,7 @@ class Grower:
             return self._grow_one(*task, spaces[thread], with_leaves)
 
         for first in range(0, draws, 16 * threads):
-            part = Y[first : first + 16 * threads]
+            part = Y[first : first + 16 * threads].astype(np.uint8 if self._rules.packed else Y.dtype, copy=False)
             yield from in_turn(grown, list(zip(part, self._roots(part, threads), strict=True)), threads)
 
     def _roots(self, Y: Array, threads: int) -> list[NDArray[np.int64]]:
@@ -133,7 +133,7 @@ class Grower:
             return [np.empty(0, np.int64)] * len(Y)
         threads = threads if self._table.cells.size > _SMALL_TABLE else 1
         together = min(self._kernel.lanes_for(self._sizes), math.ceil(len(Y) / threads))
-        parts = [Y[first : first + together].astype(np.uint8) for first in range(0, len(Y), together)]
+        parts = [Y[first : first + together] for first in range(0, len(Y), together)]
         roots = in_turn(lambda part, _: self._kernel.roots_of(self._table, self._sizes, part), parts, threads)
         return list(np.concatenate(roots))
 
@@ -177,7 +177,7 @@ class Grower:
         """(what each sample adds to its node, center and unit of the sums, rules)."""
         rules = self._rules
         if rules.packed:
-            return y.astype(np.uint8), 0.0, 1.0, rules
+            return y, 0.0, 1.0, rules
         ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
             rows = [y.astype(np.int64), self._mass if rules.weighted else ones]
