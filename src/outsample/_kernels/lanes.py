@@ -29,4 +29,4 @@ def pack(Y, bits, words):
 @njit(**INNER)
 def lane(word, draw, bits):
     """What one lane of a word counts."""
-    return np.int64(word >> np.uint64(draw * bits) & np.uint64(2**bits - 1))
+    return np.int64(word >> np.uint64(draw * bits) & np.uint64((1 << bits) - 1))

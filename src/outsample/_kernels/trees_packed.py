@@ -137,7 +137,9 @@ def grow_packed(
         place.state[i] = labels[i]
     for cell in range(root.size):
         counts[0, cell] = root[cell]
-    sums[0, 0, 0] = root[: table.offsets[0, 1]].sum()
+    sums[0, 0, 0] = 0
+    for cell in range(table.offsets[0, 1]):
+        sums[0, 0, 0] += root[cell]
     total[0, 0] = sums[0, 0, 0]
     n_leaves, n_waiting = ONE, ZERO
     slot, new = ZERO, ZERO

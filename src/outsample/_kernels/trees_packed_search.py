@@ -73,17 +73,14 @@ def may_begin(before, after, min_leaf):
 
 
 @njit(**INNER)
-def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
-    """Best split that gains more than `bar`, of a leaf with a histogram.
+def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x):
+    """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
-    apart into bins, the most promising bin is looked into first, and then those that may still gain more.
+    apart into bins. Returns (number of bins, the most promising of them, the raised bar).
     """
-    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
+    total, entropy = sums[0, slot, 0], x_log_x.size > 0
     size, node = total >> SHIFT, node_of(total, entropy)
-    rounding = node.mass if entropy else 0.0
-    level = level_of(size, n, table.offsets.shape[0])
-    offsets = table.offsets[level]
     # Bins were made for larger nodes: a smaller one takes more of them together.
     asked = BINS_PER_GROUP * np.sqrt(n / node.mass)
     for _ in range(level):
@@ -92,7 +89,7 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:
-        bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), rounding))
+        bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), node.mass if entropy else 0.0))
     mark_groups(edges, bar * node.scale, node, scratch.marked)
     picks, lefts, bounds, marked = scratch.picks[0], scratch.picks[1], scratch.bounds, scratch.marked
     n_picks, best, e = 0, 0, 0
@@ -116,69 +113,60 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
                     n_picks += 1
                 before = after
         e += 1
+    return n_picks, best, bar
+
+
+@njit(**INNER)
+def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+    """Best split that gains more than `bar`, of a leaf with a histogram."""
+    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
+    node, level = node_of(total, entropy), level_of(total >> SHIFT, n, table.offsets.shape[0])
+    offsets = table.offsets[level]
+    n_picks, best, bar = pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x)
     # The most promising bin before all others, only for the bar; then all in order.
     for k in range(-1, n_picks):
         pick = best if k < 0 else k
-        if n_picks > 0 and bounds[pick] > bar:
-            raised = search_bin(
-                counts, picks[pick], lefts[pick], bar, slot, level, min_leaf, table, place, leaves, gains, sums,
-                scratch, x_log_x,
-            )  # fmt: skip
-            bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], rounding))
-
-
-@njit(**INNER)
-def search_bin(
-    counts, pick, left, bar, slot, level, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
-):  # fmt: skip
-    """Try every split inside a bin and the one at its end; `left` of it lie these sums. Returns the next bar."""
-    f, cell, total = pick >> SHIFT, pick & LOW_HALF, sums[0, slot, 0]
-    b, node = cell - table.offsets[level, f], node_of(total, x_log_x.size > 0)
-    start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
-    after = left + counts[cell]
-    if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
-        m = leaves[slot, SIZE]
-        if 2 * m < end - start and m <= scratch.keys.shape[1]:
-            bar = search_sorted(
-                f, start, end, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
+        if n_picks == 0 or not scratch.bounds[pick] > bar:
+            continue
+        f, cell, left = scratch.picks[0, pick] >> SHIFT, scratch.picks[0, pick] & LOW_HALF, scratch.picks[1, pick]
+        b, after, raised = cell - offsets[f], left + counts[cell], bar
+        start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
+        if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
+            raised = search_span(
+                f, start, end, left, raised, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
             )
-        else:
-            asked, last = bar * node.scale, -1
-            order, values, state = table.order[f], table.values[f], place.state
-            for p in range(start, end):
-                own = state[order[p]]
-                if own >> 1 != slot:
-                    continue
-                if (
-                    last >= 0
-                    and exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node)
-                    and values[p] > values[last] + CLOSENESS
-                ):
-                    bar = take(left, f, np.int64(p), bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-                    asked = bar * node.scale
-                left += UNIT + (own & 1)
-                last = p
-    if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), bar * node.scale, node):
-        bar = take(after, f, end, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-    return bar
+        if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
+            raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
+        bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))
 
 
 @njit(**INNER)
-def search_sorted(
-    f, first, last, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
-):  # fmt: skip
-    """Sort the members at positions `first` … `last` − 1 of a column and try every split between them."""
-    total = sums[0, slot, 0]
-    node = node_of(total, x_log_x.size > 0)
-    found = sort_members(f, slot, first, last, table.rank, place, leaves, scratch.keys, scratch.tally)
-    keys, values, asked = scratch.keys[0], table.values[f], bar * node.scale
-    for k in range(found - 1):
-        left += UNIT + (place.state[keys[k] & LOW_HALF] & 1)
-        if exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node):
-            here, following = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
-            if values[following] > values[here] + CLOSENESS:
-                bar = take(left, f, following, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-                asked = bar * node.scale
+def search_span(f, start, end, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+    """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
+
+    `left` of them lie these sums. Returns the next bar.
+    """
+    node, m = node_of(sums[0, slot, 0], x_log_x.size > 0), leaves[slot, SIZE]
+    order, values, state, keys = table.order[f], table.values[f], place.state, scratch.keys[0]
+    by_members = 2 * m < end - start and m <= keys.size
+    if by_members:
+        end = sort_members(f, slot, start, end, table.rank, place, leaves, scratch.keys, scratch.tally)
+        start = ZERO
+    asked, last = bar * node.scale, np.int64(-1)
+    for k in range(start, end):
+        p = keys[k] >> SHIFT if by_members else np.int64(k)
+        own = state[keys[k] & LOW_HALF if by_members else np.int64(order[p])]
+        if own >> 1 != slot:
+            continue
+        if (
+            last >= 0
+            and exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node)
+            and values[p] > values[last] + CLOSENESS
+        ):
+            bar = take(left, f, p, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+            asked = bar * node.scale
+        left += UNIT + (own & 1)
+        last = p
     return bar
 
 
@@ -187,4 +175,4 @@ def search_small(slot, bar, min_leaf, table, place, leaves, gains, sums, scratch
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
     for f in range(d):
-        bar = search_sorted(f, ZERO, n, ZERO, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
+        bar = search_span(f, ZERO, n, ZERO, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)

@@ -72,16 +72,17 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     n_edges = _most_bins(n) + 1
     # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
     block = np.empty((4, d * n), np.int32)
-    order, rank, values = block[0].reshape(d, n), block[1].reshape(d, n), block[2].view(np.float32).reshape(d, n)
+    order, rank, bits = block[:3].reshape(3, d, n)
+    values = bits.view(np.float32)
     edges, solid = np.empty((LEVELS, d, n_edges), np.int32), np.zeros((LEVELS, d, n_edges - 1), np.bool_)
     n_bins, above = np.empty((LEVELS, d), np.int64), np.empty((LEVELS - 1, d, n_edges - 1), np.int32)
 
     def sort_columns(part: int) -> None:
         keys = np.empty(n, np.int64)
         for f in range(part, d, parts):
-            make_keys(values[f], keys)
+            make_keys(bits[f], keys)
             keys.sort()
-            read_keys(f, keys, order, rank, values, n_bins, edges, solid, above)
+            read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above)
 
     values[:] = X.T
     parts = threads if n * d > _SMALL else 1
@@ -108,14 +109,14 @@ def _most_bins(n: int) -> int:
 
 
 @njit(**OPTIONS)
-def make_keys(column, keys):
+def make_keys(bits, keys):
     """Integers in the order of the values, ties in the order of samples: order of the value · 2³² + sample.
 
     Sorting integers is several times faster than sorting positions by values.
     """
-    for i in range(column.size):
-        bits = np.int64(np.float32(column[i]).view(np.int32))
-        keys[i] = (bits if bits >= 0 else bits ^ 0x7FFFFFFF) << 32 | i
+    for i in range(bits.size):
+        own = np.int64(bits[i])
+        keys[i] = (own if own >= 0 else own ^ 0x7FFFFFFF) << 32 | i
 
 
 @njit(**INNER)
@@ -152,20 +153,20 @@ def cut_bins(values, edges, solid):
 
 
 @njit(**INNER)
-def place_samples(keys, order, rank, values):
-    """What the sorted keys of a column say: samples in order, the position of each, values in order."""
+def place_samples(keys, order, rank, bits):
+    """What the sorted keys of a column say: samples in order, the position of each, bits of the values in order."""
     for p in range(keys.size):
         i = np.uint32(keys[p] & 0xFFFFFFFF)
         order[p] = i
         rank[i] = p
-        bits = keys[p] >> 32
-        values[p] = np.int32(bits if bits >= 0 else bits ^ 0x7FFFFFFF).view(np.float32)
+        own = keys[p] >> 32
+        bits[p] = own if own >= 0 else own ^ 0x7FFFFFFF
 
 
 @njit(**OPTIONS)
-def read_keys(f, keys, order, rank, values, n_bins, edges, solid, above):
-    """Order and bins of column f from its sorted keys."""
-    place_samples(keys, order[f], rank[f], values[f])
+def read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above):
+    """Order and bins of column f from its sorted keys; `bits` are those of `values`."""
+    place_samples(keys, order[f], rank[f], bits[f])
     n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
     join_bins(f, n_bins, edges, solid, above)
 

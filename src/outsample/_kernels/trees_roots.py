@@ -30,15 +30,18 @@ def lanes_for(sizes: NDArray[np.int64]) -> int:
 def roots_of(table: Presorted, sizes: NDArray[np.int64], Y: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Packed histograms of the labels Y, (draws, n), no more draws than lanes; (draws, cells)."""
     roots = np.repeat(sizes[None] << SHIFT, len(Y), axis=0)
-    add_ones(table.cells, np.ascontiguousarray(Y), 64 // lanes_for(sizes), roots)
+    words, counted = np.empty(Y.shape[1], np.uint64), np.zeros(sizes.size, np.uint64)
+    add_ones(table.cells, np.ascontiguousarray(Y), 64 // lanes_for(sizes), words, counted, roots)
     return roots
 
 
 @njit(**OPTIONS)
-def add_ones(cells, Y, bits, roots):
-    """Add each sample's labels to its cell in every column; lanes of so many bits hold the largest bin."""
+def add_ones(cells, Y, bits, words, counted, roots):
+    """Add each sample's labels to its cell in every column; lanes of so many bits hold the largest bin.
+
+    words, counted : room for the packed labels of each sample, and zeros for the sums of each cell
+    """
     n, d = cells.shape
-    words, counted = np.empty(n, np.uint64), np.zeros(roots.shape[1], np.uint64)
     pack(Y, bits, words)
     for i in range(n):
         word = words[i]
