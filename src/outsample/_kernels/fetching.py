@@ -8,19 +8,19 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-def _nothing(array, row, column):
+def _nothing(array, index):
     """Without the compiler nothing is asked for."""
 
 
-def _fetch(typing, array, row, column):
-    """Ask memory for array[row, column]; changes no result. Indices must be valid."""
+def _fetch(typing, array, index):
+    """Ask memory for array[index]; changes no result. Indices must be valid: a number, or a tuple of them."""
 
     def generate(context, builder, signature, arguments):
-        of_array = signature.args[0]
-        indices = [
-            context.cast(builder, index, of_index, types.intp)
-            for index, of_index in zip(arguments[1:], signature.args[1:], strict=True)
-        ]
+        of_array, of_index = signature.args
+        is_tuple = isinstance(of_index, types.BaseTuple)
+        given = cgutils.unpack_tuple(builder, arguments[1]) if is_tuple else [arguments[1]]
+        kinds = of_index if is_tuple else [of_index]
+        indices = [context.cast(builder, one, kind, types.intp) for one, kind in zip(given, kinds, strict=True)]
         data = context.make_array(of_array)(context, builder, arguments[0])
         item = cgutils.get_item_pointer(context, builder, of_array, data, indices)
         address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -31,10 +31,10 @@ def _fetch(typing, array, row, column):
         builder.call(prefetch, [builder.bitcast(item, address), to_read, keep, of_data])
         return context.get_dummy_value()
 
-    return types.none(array, row, column), generate
+    return types.none(array, index), generate
 
 
 fetch = _nothing if config.DISABLE_JIT else intrinsic(_fetch)
 
-ROWS_AHEAD = 8
-"""So many rows before it is needed, a row is asked for."""
+AHEAD = 16
+"""So many steps before it is needed, something is asked for."""

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .fetching import ROWS_AHEAD, fetch
+from .fetching import AHEAD, fetch
 from .options import INNER, OPTIONS
 from .trees_channel_gains import is_uniform, sum_members
 from .trees_channel_search import search_counted, search_small
@@ -78,15 +78,12 @@ class Scratch(NamedTuple):
 def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Add (or take away) the samples of a leaf to a histogram."""
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    n, d = cells.shape
-    start, end, first = leaves[slot, START], leaves[slot, END], limits[FIRST]
-    # Many members are better met in the order of the table, which is how memory lies.
-    in_order = 8 * leaves[slot, SIZE] > n
-    for q in range(n if in_order else end - start):
-        i = np.int64(q)
-        if not in_order:
-            i = np.int64(samples[start + q])
-            fetch(cells, samples[min(start + q + ROWS_AHEAD, end - 1)], ZERO)
+    start, end, first, d = leaves[slot, START], leaves[slot, END], limits[FIRST], cells.shape[1]
+    for q in range(start, end):
+        i = np.int64(samples[q])
+        ahead = samples[min(q + AHEAD, end - 1)]
+        fetch(cells, (ahead, 0))
+        fetch(cells, (ahead, d - 1))
         if state[i] >> 1 != slot:
             continue
         if of_values is not None:

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .fetching import ROWS_AHEAD, fetch
+from .fetching import AHEAD, fetch
 from .options import INNER
 from .trees_presort import SHRINKING
 from .trees_rules import NO_SPLIT
@@ -93,7 +93,7 @@ def divide(slot, new, size_left, used, table, place, leaves):
             belongs = place.state[i] >> 1 == slot
         else:
             i = place.samples[q]
-            fetch(table.rank, f, place.samples[min(q + ROWS_AHEAD, last)])
+            fetch(table.rank, (f, place.samples[min(q + AHEAD, last)]))
             q += 1
             belongs = place.state[i] >> 1 == slot and (table.rank[f, i] < position) == left_is_small
         if belongs:
@@ -245,7 +245,7 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
     for q in range(leaves[slot, START], end):
         i = np.int64(place.samples[q])
         position = np.int64(rank[f, i])
-        fetch(rank, following, i)
+        fetch(rank, (following, i))
         if first <= position < last and place.state[i] >> 1 == slot:
             keys[1, found] = position << 32 | i
             low, high = min(low, position), max(high, position)

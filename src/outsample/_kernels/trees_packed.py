@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .fetching import ROWS_AHEAD, fetch
+from .fetching import AHEAD, fetch
 from .options import INNER, OPTIONS
 from .trees_leaves import (
     COLUMN,
@@ -71,15 +71,12 @@ class Scratch(NamedTuple):
 def count_members(counts, slot, sign, level, table, place, leaves):
     """Add (or take away) the samples of a leaf to a histogram."""
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    n, d = cells.shape
-    start, end = leaves[slot, START], leaves[slot, END]
-    # Many members are better met in the order of the table, which is how memory lies.
-    in_order = 8 * leaves[slot, SIZE] > n
-    for q in range(n if in_order else end - start):
-        i = np.int64(q)
-        if not in_order:
-            i = np.int64(samples[start + q])
-            fetch(cells, samples[min(start + q + ROWS_AHEAD, end - 1)], ZERO)
+    start, end, d = leaves[slot, START], leaves[slot, END], cells.shape[1]
+    for q in range(start, end):
+        i = np.int64(samples[q])
+        ahead = samples[min(q + AHEAD, end - 1)]
+        fetch(cells, (ahead, 0))
+        fetch(cells, (ahead, d - 1))
         if state[i] >> 1 != slot:
             continue
         point = sign * (UNIT + (state[i] & 1))
