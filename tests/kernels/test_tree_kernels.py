@@ -205,6 +205,16 @@ def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
         ]
 
 
+def test_same_trees_where_more_leaves_are_allowed_than_two_bytes_can_number():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 2)).astype(np.float32), rng.integers(0, 2, 60)
+    few, many = (Grower(X, "gini", Stopping(limit, 99, 2, 1, 0.0), 2, None) for limit in (60, 2**14 + 1))
+    (a,), (b,) = few.grow(y[None], with_leaves=True), many.grow(y[None], with_leaves=True)
+    assert len(a.split) > 10
+    for name in ("split", "column", "mass", "sums", "leaf"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
 def test_wrong_shapes_never_reach_a_kernel():
     table = presort(np.zeros((5, 2), np.float32))
     rules = trees.Rules(True, 1, 2, False, False, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.empty(0))
