@@ -191,3 +191,14 @@ def test_page_is_self_contained_and_escaped(tmp_path):
 def test_public_names():
     assert outsample.compare is compare
     assert isinstance(outsample.compare(TREE, *IRIS, criteria=["holdout"]), outsample.Comparison)
+
+
+@pytest.mark.parametrize(
+    "grid", [{"alpha": np.logspace(-1, 1, 3)}, [{"alpha": np.array([0.1, 1.0])}, {"alpha": [10.0]}]]
+)
+def test_the_call_can_be_made_again(grid):
+    X, y = load_diabetes(return_X_y=True)
+    first = compare(Ridge(), X, y, param_grid=grid, criteria=["gcv", CrossValidation(3)], random_state=0)
+    again = eval(first.call, {**vars(outsample), "outsample": outsample, "Ridge": Ridge, "X": X, "y": y})
+    for name, curve in first.curves.items():
+        np.testing.assert_array_equal(curve.out_sample, again.curves[name].out_sample)

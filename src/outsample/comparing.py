@@ -212,9 +212,18 @@ def compare(
 def _call(estimator: Any, param_grid: Any, named: dict[str, Criterion], rule: Any, loss: Any, random_state: Any) -> str:
     criteria = ", ".join(repr(criterion) for criterion in named.values())
     return (
-        f"outsample.compare({estimator!r}, X, y, param_grid={param_grid!r}, criteria=[{criteria}], rule={rule!r}, "
-        f"loss={loss!r}, random_state={random_state!r})"
+        f"outsample.compare({estimator!r}, X, y, param_grid={_as_lists(param_grid)!r}, criteria=[{criteria}], "
+        f"rule={rule!r}, loss={loss!r}, random_state={random_state!r})"
     )
+
+
+def _as_lists(param_grid: Any) -> Any:
+    """The grid with arrays as lists, which Python can read again and which numpy need not format."""
+    if isinstance(param_grid, dict):
+        return {
+            name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in param_grid.items()
+        }
+    return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
 
 
 def _parts(problem: Problem, estimator: Any, param_grid: Any, fast: bool) -> list[Branch]:
