@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import config, types
+from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from .options import INNER
 
 
 def _nothing(array, index):
@@ -38,3 +40,11 @@ fetch = _nothing if config.DISABLE_JIT else intrinsic(_fetch)
 
 AHEAD = 16
 """So many steps before it is needed, something is asked for."""
+
+
+@njit(**INNER)
+def fetch_row(table, rows, q, end):
+    """Ask memory for both ends of the row that is needed some steps after rows[q]; the list ends before `end`."""
+    row = rows[min(q + AHEAD, end - 1)]
+    fetch(table, (row, 0))
+    fetch(table, (row, table.shape[1] - 1))

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .fetching import AHEAD, fetch
+from .fetching import fetch_row
 from .options import INNER, OPTIONS
 from .trees_leaves import (
     COLUMN,
@@ -74,9 +74,7 @@ def count_members(counts, slot, sign, level, table, place, leaves):
     start, end, d = leaves[slot, START], leaves[slot, END], cells.shape[1]
     for q in range(start, end):
         i = np.int64(samples[q])
-        ahead = samples[min(q + AHEAD, end - 1)]
-        fetch(cells, (ahead, 0))
-        fetch(cells, (ahead, d - 1))
+        fetch_row(cells, samples, q, end)
         if state[i] >> 1 != slot:
             continue
         point = sign * (UNIT + (state[i] & 1))
