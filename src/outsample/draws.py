@@ -381,7 +381,7 @@ def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     Every place gets a one with about the right probability. Whatever their number, their arrangements are equally
     likely, and they stay so when places chosen at random make up for the ones too many or too few.
     """
-    dice = rng.bit_generator.random_raw(n // 8 + 1).view(np.uint8)[:n]
+    dice = rng.integers(2**64, size=n // 8 + 1, dtype=np.uint64).view(np.uint8)[:n]
     arranged: NDArray[np.bool_] = dice < round(256 * ones / n)
     excess = np.count_nonzero(arranged) - ones
     if excess:

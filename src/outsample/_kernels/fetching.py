@@ -15,14 +15,12 @@ def _nothing(array, index):
 
 
 def _fetch(typing, array, index):
-    """Ask memory for array[index]; changes no result. Indices must be valid: a number, or a tuple of them."""
+    """Ask memory for array[index], a tuple of valid numbers; changes no result."""
 
     def generate(context, builder, signature, arguments):
         of_array, of_index = signature.args
-        is_tuple = isinstance(of_index, types.BaseTuple)
-        given = cgutils.unpack_tuple(builder, arguments[1]) if is_tuple else [arguments[1]]
-        kinds = of_index if is_tuple else [of_index]
-        indices = [context.cast(builder, one, kind, types.intp) for one, kind in zip(given, kinds, strict=True)]
+        given = cgutils.unpack_tuple(builder, arguments[1])
+        indices = [context.cast(builder, one, kind, types.intp) for one, kind in zip(given, of_index, strict=True)]
         data = context.make_array(of_array)(context, builder, arguments[0])
         item = cgutils.get_item_pointer(context, builder, of_array, data, indices)
         address, number = ir.IntType(8).as_pointer(), ir.IntType(32)

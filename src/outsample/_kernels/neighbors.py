@@ -93,7 +93,7 @@ def two_class_counts(neighbours, ks, Y, bits, out):
     """
     words, raised = np.empty(len(neighbours), np.uint64), np.empty(len(ks), np.uint64)
     pack(Y, bits, words)
-    highest, full, ones = np.uint64(bits - 1), 2**bits - 1, np.uint64(0)
+    highest, full, ones = np.uint64(bits - 1), (1 << bits) - 1, np.uint64(0)
     for draw in range(len(Y)):
         ones |= np.uint64(1) << np.uint64(draw * bits)
     for q in range(len(ks)):
