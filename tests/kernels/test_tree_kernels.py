@@ -6,10 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from numba import njit
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
+from outsample._kernels.trees_packed_groups import allowance, exceeds, node_of
 from outsample._kernels.trees_presort import CLOSENESS, presort
 from outsample.paths.tree_growth import Grower, Stopping
 
@@ -208,7 +210,7 @@ def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
 def test_same_trees_where_more_leaves_are_allowed_than_two_bytes_can_number():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(60, 2)).astype(np.float32), rng.integers(0, 2, 60)
-    few, many = (Grower(X, "gini", Stopping(limit, 99, 2, 1, 0.0), 2, None) for limit in (60, 2**14 + 1))
+    few, many = (Grower(X, "gini", Stopping(limit, 99, 2, 1, 0.0), 2, None) for limit in (60, 2**15 + 1))
     (a,), (b,) = few.grow(y[None], with_leaves=True), many.grow(y[None], with_leaves=True)
     assert len(a.split) > 10
     for name in ("split", "column", "mass", "sums", "leaf"):
@@ -222,6 +224,36 @@ def test_wrong_shapes_never_reach_a_kernel():
     for points, counted in ((np.ones(4, np.uint8), root), (np.ones(5), root), (np.ones(5, np.uint8), root[1:])):
         with pytest.raises(ValueError, match="points"):
             trees.grow(table, points, rules, space, True, counted)
+
+
+@njit
+def allowed_but_exceeding(total, before, after, level, entropy):
+    """(Left sides between two edges that lie within the allowance, and those of them that may gain too much)."""
+    node, size, ones = node_of(total, entropy), total >> 32, total & 0xFFFFFFFF
+    allowed, growth = allowance(before, after, level, node)
+    within, wrong = 0, 0
+    for left in range(before >> 32, (after >> 32) + 1):
+        for ones_left in range(min(left, ones) + 1):
+            if abs(size * ones_left - left * ones) <= allowed + growth * (left - (before >> 32)):
+                within += 1
+                wrong += exceeds(float(left), float(ones_left), level, node)
+    return within, wrong
+
+
+@pytest.mark.parametrize("entropy", [True, False])
+def test_no_left_side_within_the_allowance_gains_too_much(entropy):
+    rng, within = np.random.default_rng(7), 0
+    for _ in range(300):
+        size = int(rng.integers(4, 2000))
+        ones = int(rng.integers(1, size))
+        first, last = np.sort(rng.integers(0, size + 1, 2)) if rng.random() < 0.8 else (0, size)
+        scale = ones * (1 - ones / size) if entropy else size
+        level = scale * 10.0 ** rng.uniform(-3, 2)
+        edges = (int(first) << 32, int(last) << 32)
+        found, wrong = allowed_but_exceeding((size << 32) + ones, *edges, level, entropy)
+        within += found
+        assert wrong == 0
+    assert within > 100_000
 
 
 @pytest.mark.parametrize(("largest", "lanes"), [(200, 8), (300, 4), (70_000, 2)])

@@ -102,12 +102,14 @@ class Workspace:
         self.leaves = np.empty((max(leaves, n_histograms), 10), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
-        keys, tally = np.empty((2, LARGEST_SORTED_BIN), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
+        # One more key than a leaf has: the next one is written before it is known to belong.
+        keys, tally = np.empty((2, LARGEST_SORTED_BIN + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
         picks, bounds = np.empty((2, cells), np.int64), np.empty(cells)
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
-            self.scratch = PackedScratch(groups, worth, marked, picks, bounds, keys, tally)
+            steps = np.zeros((2 * leaves, 3), np.int64)
+            self.scratch = PackedScratch(groups, worth, marked, picks, bounds, keys, tally, steps)
         else:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)

@@ -63,7 +63,7 @@ def search_bin(
     b, m = cell - table.offsets[level, f], leaves[slot, SIZE]
     start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     if not table.solid[level, f, b]:
-        by_members = 2 * m < end - start and m <= scratch.keys.shape[1]
+        by_members = 2 * m < end - start and m < scratch.keys.shape[1]
         stop = end
         if by_members:
             stop = sort_members(f, slot, start, end, table.rank, place, leaves, scratch.keys, scratch.tally)

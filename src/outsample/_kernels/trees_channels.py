@@ -80,7 +80,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
     start, end, first, d = leaves[slot, START], leaves[slot, END], limits[FIRST], cells.shape[1]
     for q in range(start, end):
-        i = np.int64(samples[q])
+        i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
         if state[i] >> 1 != slot:
             continue

@@ -12,7 +12,7 @@ leaves : (max_leaves, 10) int64
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -38,20 +38,25 @@ class Place(NamedTuple):
 
     Attributes
     ----------
-    samples : (2n,) int32
+    samples : (2n,) uint32
         Lists of samples, one per leaf.
-    state : (n,) int16, or int32 where there are many leaves
+    state : (n,) uint16, or uint32 where there are many leaves
         2 · slot + label of each sample; kernels that keep labels elsewhere leave the last bit alone. It is read at
         random, so it must be small.
+    moved : (2, 2 · leaves) of the same type
+        The state a sample goes to when its leaf is split, by side (stays, moves) and present state.
     """
 
-    samples: NDArray[np.int32]
-    state: NDArray[np.int16 | np.int32]
+    samples: NDArray[np.uint32]
+    state: NDArray[np.uint16 | np.uint32]
+    moved: NDArray[np.uint16 | np.uint32]
 
 
 def make_place(n: int, max_leaves: int) -> Place:
     """Room for n samples."""
-    return Place(np.empty(2 * n, np.int32), np.empty(n, np.int16 if max_leaves <= 2**14 else np.int32))
+    narrow = np.uint16 if max_leaves <= 2**15 else np.uint32
+    moved: NDArray[Any] = np.tile(np.arange(2 * max_leaves), (2, 1)).astype(narrow)
+    return Place(np.empty(2 * n, np.uint32), np.empty(n, narrow), moved)
 
 
 @njit(**INNER)
@@ -85,21 +90,27 @@ def divide(slot, new, size_left, used, table, place, leaves):
     walk = (position if left_is_small else n - position) <= 3 * size
     end, q, last = used, leaves[slot, START], leaves[slot, END] - 1
     p, step = (0, 1) if left_is_small else (n - 1, -1)
+    side = ONE
+    for label in range(2):
+        place.moved[1, 2 * slot + label] = 2 * new + label
     while end - used < n_small:
         if walk:
             # The smaller child lies at one end of the cut column: walk from there until all are found.
-            i = table.order[f, p]
+            i = table.order[f, np.uint32(p)]
             p += step
-            belongs = place.state[i] >> 1 == slot
         else:
-            i = place.samples[q]
+            i = place.samples[np.uint32(q)]
             fetch(table.rank, (f, place.samples[min(q + AHEAD, last)]))
             q += 1
-            belongs = place.state[i] >> 1 == slot and (table.rank[f, i] < position) == left_is_small
-        if belongs:
-            place.samples[end] = i
-            place.state[i] = 2 * new + (place.state[i] & 1)
-            end += 1
+            side = np.int64((table.rank[f, i] < position) == left_is_small)
+        # No branch, which would be guessed wrongly too often: who stays is written over by the next one.
+        own = place.state[i]
+        state = place.moved[np.uint32(side), own]
+        place.state[i] = state
+        place.samples[np.uint32(end)] = i
+        end += state != own
+    for label in range(2):
+        place.moved[1, 2 * slot + label] = 2 * slot + label
     leaves[new, START], leaves[new, END], leaves[new, SIZE] = used, end, n_small
     leaves[slot, SIZE] = size - n_small
     strike_out(slot, place, leaves)
@@ -117,10 +128,9 @@ def strike_out(slot, place, leaves):
         return
     end = leaves[slot, START]
     for q in range(leaves[slot, START], leaves[slot, END]):
-        i = place.samples[q]
-        if place.state[i] >> 1 == slot:
-            place.samples[end] = i
-            end += 1
+        i = place.samples[np.uint32(q)]
+        place.samples[np.uint32(end)] = i
+        end += place.state[i] >> 1 == slot
     leaves[slot, END] = end
 
 
@@ -240,20 +250,21 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
 
     keys[0, k] = position · 2³² + sample. Buckets of equal width are nearly sorted; insertion does the rest.
     """
-    found, low, high, end = 0, last, first, leaves[slot, END]
-    following = min(f + 1, rank.shape[0] - 1)
-    for q in range(leaves[slot, START], end):
-        i = np.int64(place.samples[q])
+    found, following = 0, min(f + 1, rank.shape[0] - 1)
+    for q in range(leaves[slot, START], leaves[slot, END]):
+        i = place.samples[np.uint32(q)]
         position = np.int64(rank[f, i])
         fetch(rank, (following, i))
-        if first <= position < last and place.state[i] >> 1 == slot:
-            keys[1, found] = position << 32 | i
-            low, high = min(low, position), max(high, position)
-            found += 1
+        # Written first and counted afterwards: a branch would be guessed wrongly too often.
+        keys[1, np.uint32(found)] = position << 32 | i
+        found += (position >= first) & (position < last) & (place.state[i] >> 1 == slot)
     if found <= FEW:
         for k in range(found):
             keys[0, k] = keys[1, k]
     else:
+        low, high = keys[1, 0] >> 32, keys[1, 0] >> 32
+        for k in range(1, found):
+            low, high = min(low, keys[1, k] >> 32), max(high, keys[1, k] >> 32)
         shift = 32
         while (high - low) >> (shift - 32) >= found:
             shift += 1

@@ -33,7 +33,7 @@ from .trees_leaves import (
     release,
     wait,
 )
-from .trees_packed_search import UNIT, search_counted, search_small
+from .trees_packed_search import UNIT, search_counted, search_small, set_steps
 from .trees_rules import (
     LEAST_GAIN,
     LOW_HALF,
@@ -56,6 +56,7 @@ class Scratch(NamedTuple):
     groups, worth, marked : per edge of a group of bins: sums left of it, chi-square, whether to look into it
     picks, bounds : bins that may hold the best split, the sums left of them, and their bounds
     keys, tally : for sorting members
+    steps : (2 · leaves, 3) by the state of a sample, what it adds in the leaf that is searched; see `search_span`
     """
 
     groups: NDArray[np.int64]
@@ -65,6 +66,7 @@ class Scratch(NamedTuple):
     bounds: NDArray[np.float64]
     keys: NDArray[np.int64]
     tally: NDArray[np.int32]
+    steps: NDArray[np.int64]
 
 
 @njit(**INNER)
@@ -73,7 +75,7 @@ def count_members(counts, slot, sign, level, table, place, leaves):
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
     start, end, d = leaves[slot, START], leaves[slot, END], cells.shape[1]
     for q in range(start, end):
-        i = np.int64(samples[q])
+        i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
         if state[i] >> 1 != slot:
             continue
@@ -146,6 +148,7 @@ def grow_packed(
             bar = bar_of(child, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x)
             if bar == np.inf:
                 continue
+            set_steps(child, ONE, sums[0, child, 0], scratch.steps)
             if m <= small:
                 search_small(child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
             else:
@@ -155,6 +158,7 @@ def grow_packed(
                     clear(counts[h], table.offsets[level, -1])
                     count_members(counts[h], child, ONE, level, table, place, leaves)
                 search_counted(counts[h], child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
+            set_steps(child, ZERO, sums[0, child, 0], scratch.steps)
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= float(m) if limits[PER_NODE] else 1.0
                 dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)

@@ -66,6 +66,34 @@ def exceeds(left, ones_left, level, node):
 
 
 @njit(**INNER)
+def allowed_at(left, level, node):
+    """(distance that gains no more than level / scale, by `exceeds`; whether chi-square itself was needed to tell)."""
+    right = node.mass - left
+    room, unit = left * right, (left if left < right else right) * node.rare + node.flat
+    about = np.sqrt(2.0 * level * room)
+    if about < 0.5 * unit:
+        return np.sqrt(level * room / (0.5 + 0.335 * about / unit)), False
+    return np.sqrt(level * room), True
+
+
+@njit(**INNER)
+def allowance(before, after, level, node):
+    """(distance allowed at the first edge, its growth per sample): a left side within it gains at most level / scale.
+
+    What is allowed is a concave function of the size, so between two edges it lies above the straight line.
+    """
+    if not level > 0.0:
+        return np.int64(-1), np.int64(0)
+    first, last = float(before >> SHIFT), float(after >> SHIFT)
+    at_first, coarse_first = allowed_at(first, level, node)
+    at_last, coarse_last = allowed_at(last, level, node)
+    if coarse_first or coarse_last:
+        at_first, at_last = np.sqrt(level * first * (node.mass - first)), np.sqrt(level * last * (node.mass - last))
+    growth = np.floor((at_last - at_first) / (last - first)) if last > first else 0.0
+    return np.int64(at_first * (1.0 - 1e-12)), np.int64(growth)
+
+
+@njit(**INNER)
 def may_exceed(before, after, level, node):
     """Whether any gain from the one edge, excluded, to the other, included, may exceed level / scale."""
     left, ones_left = float(np.int32(before >> SHIFT)), float(np.int32(before & LOW_HALF))
@@ -88,7 +116,7 @@ def sum_groups(counts, step, offsets, lefts):
         e += 1
         for first in range(offsets[f], offsets[f + 1], step):
             for cell in range(first, min(first + step, offsets[f + 1])):
-                running += counts[cell]
+                running += counts[np.uint32(cell)]
             lefts[e] = running
             e += 1
     return e

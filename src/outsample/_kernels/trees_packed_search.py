@@ -8,6 +8,7 @@ from numba import njit
 from .options import INNER
 from .trees_leaves import COLUMN, POSITION, SIZE, ZERO, level_of, sort_members
 from .trees_packed_groups import (
+    allowance,
     best_edge,
     exceeds,
     mark_groups,
@@ -23,6 +24,15 @@ UNIT = np.int64(1 << SHIFT)
 
 BINS_PER_GROUP = 2.0
 
+# Columns of `steps`: what a sample adds to its node, to the distance of the left side, and to the distance allowed.
+SUMS, DISTANCE, ALLOWED = 0, 1, 2
+
+
+@njit(**INNER)
+def at(x_log_x, count):
+    """x_log_x[count], without asking whether the count is negative."""
+    return x_log_x[np.uint32(count)]
+
 
 @njit(**INNER)
 def gain_packed(left, total, x_log_x):
@@ -32,9 +42,9 @@ def gain_packed(left, total, x_log_x):
     size_right, ones_right = size - size_left, ones - ones_left
     if x_log_x.size > 0:
         return (
-            (x_log_x[ones_left] + x_log_x[size_left - ones_left] - x_log_x[size_left])
-            + (x_log_x[ones_right] + x_log_x[size_right - ones_right] - x_log_x[size_right])
-            + (x_log_x[size] - x_log_x[ones] - x_log_x[size - ones])
+            (at(x_log_x, ones_left) + at(x_log_x, size_left - ones_left) - at(x_log_x, size_left))
+            + (at(x_log_x, ones_right) + at(x_log_x, size_right - ones_right) - at(x_log_x, size_right))
+            + (at(x_log_x, size) - at(x_log_x, ones) - at(x_log_x, size - ones))
         )
     distance = float(size * ones_left - size_left * ones)
     return distance * distance / (float(size) * float(size_left) * float(size_right))
@@ -102,9 +112,10 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
             if edges[e] >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
                 continue
             for cell in range(first, min(first + step, offsets[f + 1])):
-                if counts[cell] == 0:
+                own = counts[np.uint32(cell)]
+                if own == 0:
                     continue
-                after = before + counts[cell]
+                after = before + own
                 begins = may_begin(before, after, min_leaf)
                 if begins or may_exceed(before, after, bar * node.scale, node):
                     picks[n_picks], lefts[n_picks] = np.int64(f) << SHIFT | cell, before
@@ -133,7 +144,7 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
         start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
         if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
             raised = search_span(
-                f, start, end, left, raised, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
+                f, start, end, left, after, raised, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
             )
         if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
             raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
@@ -141,32 +152,54 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
 
 
 @njit(**INNER)
-def search_span(f, start, end, left, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+def set_steps(slot, seen, total, steps):
+    """Samples of a leaf make their steps while it is searched (`seen` is 1), and none else (0)."""
+    size, ones = total >> SHIFT, total & LOW_HALF
+    for label in range(2):
+        steps[2 * slot + label, SUMS] = seen * (UNIT + label)
+        steps[2 * slot + label, DISTANCE] = seen * (label * size - ones)
+        steps[2 * slot + label, ALLOWED] = 0
+
+
+@njit(**INNER)
+def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
 
-    `left` of them lie these sums. Returns the next bar.
+    `left` are the sums before them, `after` with them. Returns the next bar. What a sample adds is looked up by its
+    state, zeros for other leaves: branches would be guessed wrongly half the time.
     """
-    node, m = node_of(sums[0, slot, 0], x_log_x.size > 0), leaves[slot, SIZE]
-    order, values, state, keys = table.order[f], table.values[f], place.state, scratch.keys[0]
-    by_members = 2 * m < end - start and m <= keys.size
+    total, m, before = sums[0, slot, 0], leaves[slot, SIZE], left
+    node, steps = node_of(total, x_log_x.size > 0), scratch.steps
+    order, values, state, keys = table.order, table.values, place.state, scratch.keys
+    by_members = 2 * m < end - start and m < keys.shape[1]
     if by_members:
-        end = sort_members(f, slot, start, end, table.rank, place, leaves, scratch.keys, scratch.tally)
+        end = sort_members(f, slot, start, end, table.rank, place, leaves, keys, scratch.tally)
         start = ZERO
-    asked, last = bar * node.scale, np.int64(-1)
+    distance = (total >> SHIFT) * (left & LOW_HALF) - (left >> SHIFT) * (total & LOW_HALF)
+    allowed, growth = np.int64(-1), np.int64(0)
+    if not by_members:
+        allowed, growth = allowance(before, after, bar * node.scale, node)
+    steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
     for k in range(start, end):
-        p = keys[k] >> SHIFT if by_members else np.int64(k)
-        own = state[keys[k] & LOW_HALF if by_members else np.int64(order[p])]
-        if own >> 1 != slot:
+        own = state[keys[0, k] & LOW_HALF if by_members else order[f, np.uint32(k)]]
+        left += steps[own, SUMS]
+        distance += steps[own, DISTANCE]
+        allowed += steps[own, ALLOWED]
+        if abs(distance) <= allowed or own >> 1 != slot:
             continue
-        if (
-            last >= 0
-            and exceeds(float(left >> SHIFT), float(left & LOW_HALF), asked, node)
-            and values[p] > values[last] + CLOSENESS
-        ):
-            bar = take(left, f, p, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-            asked = bar * node.scale
-        left += UNIT + (own & 1)
-        last = p
+        following = k + 1
+        while following < end and not by_members and state[order[f, np.uint32(following)]] >> 1 != slot:
+            following += 1
+        if following == end or not exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
+            continue
+        p = keys[0, k] >> SHIFT if by_members else np.int64(k)
+        q = keys[0, following] >> SHIFT if by_members else np.int64(following)
+        if values[f, q] > values[f, p] + CLOSENESS:
+            bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+            if not by_members:
+                allowed, growth = allowance(before, after, bar * node.scale, node)
+                allowed += growth * ((left >> SHIFT) - (before >> SHIFT))
+                steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
     return bar
 
 
@@ -175,4 +208,6 @@ def search_small(slot, bar, min_leaf, table, place, leaves, gains, sums, scratch
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
     for f in range(d):
-        bar = search_span(f, ZERO, n, ZERO, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
+        bar = search_span(
+            f, ZERO, n, ZERO, sums[0, slot, 0], bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
+        )

@@ -35,7 +35,7 @@ class Presorted(NamedTuple):
 
     Attributes
     ----------
-    order : (d, n) int32
+    order : (d, n) uint32
         Samples in ascending order of each column.
     values : (d, n) float32
         The column in that order.
@@ -43,7 +43,7 @@ class Presorted(NamedTuple):
         Position of each sample in each column's order.
     cells : (n, d) uint16, or uint32 where there are many
         Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
-    edges : (levels, d, bins + 1) int32
+    edges : (levels, d, bins + 1) uint32
         Position where each bin starts; n from the last bin on. No edge parts tied values.
     solid : (levels, d, bins) bool
         Bins inside which no split can fall, because all their values are tied.
@@ -55,11 +55,11 @@ class Presorted(NamedTuple):
         The cell of the next level that holds a cell of this level.
     """
 
-    order: NDArray[np.int32]
+    order: NDArray[np.uint32]
     values: NDArray[np.float32]
     rank: NDArray[np.int32]
     cells: NDArray[np.uint16 | np.uint32]
-    edges: NDArray[np.int32]
+    edges: NDArray[np.uint32]
     solid: NDArray[np.bool_]
     offsets: NDArray[np.int64]
     cell_at: NDArray[np.uint32]
@@ -73,8 +73,8 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
     block = np.empty((4, d * n), np.int32)
     order, rank, bits = block[:3].reshape(3, d, n)
-    values = bits.view(np.float32)
-    edges, solid = np.empty((LEVELS, d, n_edges), np.int32), np.zeros((LEVELS, d, n_edges - 1), np.bool_)
+    order, values = order.view(np.uint32), bits.view(np.float32)
+    edges, solid = np.empty((LEVELS, d, n_edges), np.uint32), np.zeros((LEVELS, d, n_edges - 1), np.bool_)
     n_bins, above = np.empty((LEVELS, d), np.int64), np.empty((LEVELS - 1, d, n_edges - 1), np.int32)
 
     def sort_columns(part: int) -> None:
@@ -177,7 +177,7 @@ def find_cells(start, stop, order, edges, offsets, cells):
     for f in range(start, stop):
         for b in range(offsets[f + 1] - offsets[f]):
             for p in range(edges[f, b], edges[f, b + 1]):
-                cells[np.uint32(order[f, p]), f] = offsets[f] + b
+                cells[order[f, p], f] = offsets[f] + b
 
 
 @njit(**INNER)
