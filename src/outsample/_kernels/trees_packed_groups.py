@@ -111,14 +111,17 @@ def sum_groups(counts, step, offsets, lefts):
     """Sums left of the edge of every group of `step` bins; returns the number of edges."""
     e = 0
     for f in range(offsets.size - 1):
-        running = np.int64(0)
-        lefts[e] = running
+        running, missing = np.int64(0), step
+        lefts[np.uint32(e)] = running
         e += 1
-        for first in range(offsets[f], offsets[f + 1], step):
-            for cell in range(first, min(first + step, offsets[f + 1])):
-                running += counts[np.uint32(cell)]
-            lefts[e] = running
-            e += 1
+        for cell in range(offsets[f], offsets[f + 1]):
+            running += counts[np.uint32(cell)]
+            # Written over until the group is full.
+            lefts[np.uint32(e)] = running
+            missing -= 1
+            if missing == 0:
+                e, missing = e + 1, step
+        e += missing < step
     return e
 
 
