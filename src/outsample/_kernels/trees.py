@@ -104,25 +104,25 @@ class Workspace:
         self.sums = np.empty((2, leaves, channels), np.int64)
         # One more key than a leaf has: the next one is written before it is known to belong.
         keys, tally = np.empty((2, LARGEST_SORTED_BIN + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
-        picks, bounds = np.empty((2, cells), np.int64), np.empty(cells)
+        bounds = np.empty(cells)
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
-            steps = np.zeros((2 * leaves, 3), np.int64)
-            self.scratch = PackedScratch(groups, worth, marked, picks, bounds, keys, tally, steps)
+            bins, steps = np.empty((3, cells + 1), np.int64), np.zeros((2 * leaves, 3), np.int64)
+            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, keys, tally, steps)
         else:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)
-            bins = table.edges.shape[2]
-            sides, room, reach = np.empty((rules.n_classes + 2, bins)), np.empty(bins), np.empty(bins)
-            far = np.empty(max(cells, bins))
-            self.scratch = ChannelScratch(far, sides, room, reach, picks[0], lefts, bounds, left, metric, keys, tally)
+            most = table.edges.shape[2]
+            sides, room, reach = np.empty((rules.n_classes + 2, most)), np.empty(most), np.empty(most)
+            far, picks = np.empty(max(cells, most)), np.empty(cells, np.int64)
+            self.scratch = ChannelScratch(far, sides, room, reach, picks, lefts, bounds, left, metric, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
-        per_leaf = 8 * (13 + 4 * rules.n_channels)
+        per_leaf = 8 * (23 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
         return int(
             n * per_sample + cells * (64 + 8 * rules.n_channels * (n_histograms + 1)) + rules.max_leaves * per_leaf

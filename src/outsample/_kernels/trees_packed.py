@@ -53,17 +53,18 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    groups, worth, marked : per edge of a group of bins: sums left of it, chi-square, whether to look into it
-    picks, bounds : bins that may hold the best split, the sums left of them, and their bounds
+    groups, worth : per edge of a group of bins: sums left of it, chi-square
+    bins, bounds : bins that may hold the best split, the sums at their edges (see `list_bins`), and their bounds
+    marked : which groups or bins to look into
     keys, tally : for sorting members
     steps : (2 · leaves, 3) by the state of a sample, what it adds in the leaf that is searched; see `search_span`
     """
 
     groups: NDArray[np.int64]
     worth: NDArray[np.float64]
-    marked: NDArray[np.bool_]
-    picks: NDArray[np.int64]
+    bins: NDArray[np.int64]
     bounds: NDArray[np.float64]
+    marked: NDArray[np.bool_]
     keys: NDArray[np.int64]
     tally: NDArray[np.int32]
     steps: NDArray[np.int64]

@@ -142,7 +142,7 @@ def best_edge(lefts, node, size, min_leaf, worth):
 
 
 @njit(**INNER)
-def mark_groups(lefts, level, node, marked):
-    """Mark the groups that may hold, or end in, a gain above level / scale. The first of a column means nothing."""
-    for e in range(lefts.size - 1):
-        marked[e + 1] = may_exceed(lefts[e], lefts[e + 1], level, node)
+def mark(befores, afters, level, node, marked):
+    """Mark where a gain above level / scale may be found after the one edge, up to the other."""
+    for e in range(befores.size):
+        marked[e] = may_exceed(befores[e], afters[e], level, node)

@@ -11,8 +11,7 @@ from .trees_packed_groups import (
     allowance,
     best_edge,
     exceeds,
-    mark_groups,
-    may_exceed,
+    mark,
     node_of,
     sum_groups,
 )
@@ -23,6 +22,9 @@ UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
 
 BINS_PER_GROUP = 2.0
+
+# Rows of `bins`: column · 2³² + cell, sums left of the bin, sums with it.
+WHICH, BEFORE, AFTER = 0, 1, 2
 
 # Columns of `steps`: what a sample adds to its node, to the distance of the left side, and to the distance allowed.
 SUMS, DISTANCE, ALLOWED = 0, 1, 2
@@ -83,6 +85,28 @@ def may_begin(before, after, min_leaf):
 
 
 @njit(**INNER)
+def list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins):
+    """List the bins of the marked groups, and what lies left of their edges; returns their number."""
+    n_bins, e = 0, 0
+    for f in range(offsets.size - 1):
+        for first in range(offsets[f], offsets[f + 1], step):
+            e += 1
+            before, end = edges[np.uint32(e - 1)], edges[np.uint32(e)]
+            if before == end or not (marked[np.uint32(e - 1)] or may_begin(before, end, min_leaf)):
+                continue
+            if end >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
+                continue
+            for cell in range(first, min(first + step, offsets[f + 1])):
+                after = before + counts[np.uint32(cell)]
+                bins[WHICH, n_bins] = np.int64(f) << SHIFT | cell
+                bins[BEFORE, n_bins], bins[AFTER, n_bins] = before, after
+                n_bins += before != after
+                before = after
+        e += 1
+    return n_bins
+
+
+@njit(**INNER)
 def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
@@ -100,30 +124,19 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:
         bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), node.mass if entropy else 0.0))
-    mark_groups(edges, bar * node.scale, node, scratch.marked)
-    picks, lefts, bounds, marked = scratch.picks[0], scratch.picks[1], scratch.bounds, scratch.marked
-    n_picks, best, e = 0, 0, 0
-    for f in range(offsets.size - 1):
-        for first in range(offsets[f], offsets[f + 1], step):
-            e += 1
-            before = edges[e - 1]
-            if edges[e] == before or not (marked[e] or may_begin(before, edges[e], min_leaf)):
-                continue
-            if edges[e] >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
-                continue
-            for cell in range(first, min(first + step, offsets[f + 1])):
-                own = counts[np.uint32(cell)]
-                if own == 0:
-                    continue
-                after = before + own
-                begins = may_begin(before, after, min_leaf)
-                if begins or may_exceed(before, after, bar * node.scale, node):
-                    picks[n_picks], lefts[n_picks] = np.int64(f) << SHIFT | cell, before
-                    bounds[n_picks] = np.inf if begins else bound_between(before, after, total, x_log_x)
-                    best = n_picks if bounds[n_picks] > bounds[best] else best
-                    n_picks += 1
-                before = after
-        e += 1
+    bins, bounds, marked = scratch.bins, scratch.bounds, scratch.marked
+    mark(edges[:-1], edges[1:], bar * node.scale, node, marked)
+    n_listed = list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins)
+    mark(bins[BEFORE, :n_listed], bins[AFTER, :n_listed], bar * node.scale, node, marked)
+    n_picks, best = 0, 0
+    for k in range(n_listed):
+        begins = may_begin(bins[BEFORE, k], bins[AFTER, k], min_leaf)
+        if marked[k] or begins:
+            for row in range(bins.shape[0]):
+                bins[row, n_picks] = bins[row, k]
+            bounds[n_picks] = np.inf if begins else bound_between(bins[BEFORE, k], bins[AFTER, k], total, x_log_x)
+            best = n_picks if bounds[n_picks] > bounds[best] else best
+            n_picks += 1
     return n_picks, best, bar
 
 
@@ -139,8 +152,9 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
         pick = best if k < 0 else k
         if n_picks == 0 or not scratch.bounds[pick] > bar:
             continue
-        f, cell, left = scratch.picks[0, pick] >> SHIFT, scratch.picks[0, pick] & LOW_HALF, scratch.picks[1, pick]
-        b, after, raised = cell - offsets[f], left + counts[cell], bar
+        f, cell = scratch.bins[WHICH, pick] >> SHIFT, scratch.bins[WHICH, pick] & LOW_HALF
+        left, after = scratch.bins[BEFORE, pick], scratch.bins[AFTER, pick]
+        b, raised = cell - offsets[f], bar
         start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
         if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
             raised = search_span(
