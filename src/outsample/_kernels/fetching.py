@@ -7,7 +7,7 @@ from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .options import INNER
+from .options import LENT_INNER
 
 
 def _nothing(array, index):
@@ -40,7 +40,7 @@ AHEAD = 16
 """So many steps before it is needed, something is asked for."""
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def fetch_row(table, rows, q, end):
     """Ask memory for both ends of the row that is needed some steps after rows[q]; the list ends before `end`."""
     row = rows[min(q + AHEAD, end - 1)]

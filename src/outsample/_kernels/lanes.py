@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 
 
 def lane_bits(most: int) -> int:
@@ -16,7 +16,7 @@ def lane_bits(most: int) -> int:
     return next(bits for bits in (8, 16, 32) if most < 2**bits)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def pack(Y, bits, words):
     """Write the labels of each row, 0 or 1 in Y (draws, n) uint8, into the lanes of its word."""
     for i in range(words.size):
@@ -26,7 +26,7 @@ def pack(Y, bits, words):
         words[i] = word
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def lane(word, draw, bits):
     """What one lane of a word counts."""
     return np.int64(word >> np.uint64(draw * bits) & np.uint64((1 << bits) - 1))

@@ -9,5 +9,10 @@ OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy",
 # Functions that only kernels call need no wrapper for Python either: they compile in half the time.
 INNER = {**OPTIONS, "no_cpython_wrapper": True}
 
+# Kernels that make no arrays need not count who holds those they are lent: with twenty of them a call to an inner
+# function would count longer than it works, and counting is a tenth of the time to compile.
+LENT = {**OPTIONS, "_nrt": False}
+LENT_INNER = {**INNER, "_nrt": False}
+
 # Sums may be regrouped so that they use vector registers; infinities keep their meaning.
 REGROUPED: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_leaves import COLUMN, END, POSITION, START
 from .trees_rules import (
     ENTROPY,
@@ -31,7 +31,7 @@ from .trees_rules import (
 )
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def x_ln_x(x, table):
     """x ln x, from the table when x is a count."""
     if table.size > 0:
@@ -39,14 +39,14 @@ def x_ln_x(x, table):
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def gain_of_values(mass_left, sum_left, mass, total):
     """Decrease of the sum of squares about the mean."""
     distance = mass * sum_left - mass_left * total
     return distance / mass * distance / (mass_left * (mass - mass_left))
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def gain_of_classes(left, total, limits, x_log_x):
     """Decrease of impurity × mass; for Gini half of it; in the units of the channels."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
@@ -67,7 +67,7 @@ def gain_of_classes(left, total, limits, x_log_x):
     return gain / (2.0 * mass) / (mass_left * mass_right)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
     """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
     size = sums[0, slot, 0]
@@ -78,7 +78,7 @@ def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
     return gain + RELATIVE_TIE * abs(gain) + rounding
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values):
     """Sums of all channels over the samples of a leaf that has just got its list."""
     first, total = limits[FIRST], sums[0, slot]
@@ -98,7 +98,7 @@ def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values
                 total[first + points[0, i]] += points[1, i]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def is_uniform(slot, points, limits, floors, place, leaves, sums, of_classes, of_values):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
     total, first = sums[0, slot], limits[FIRST]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
 from .trees_leaves import SIZE, ZERO, level_of, sort_members
@@ -17,7 +17,7 @@ from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
 from .trees_values import measure_values, pick_values, scan_values
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_counted(
     counts, slot, bar, limits, square_unit, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
     of_values,
@@ -53,7 +53,7 @@ def search_counted(
             bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], mass))
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_bin(
     counts, pick, before, bar, slot, limits, level, table, points, place, leaves, gains, sums, scratch, x_log_x,
     of_classes, of_values,
@@ -86,7 +86,7 @@ def search_bin(
     return take(gain, left[0], f, end, bar, slot, limits, sums, gains, leaves)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def scan(
     f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
     of_classes, of_values,
@@ -105,7 +105,7 @@ def scan(
     return bar
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .fetching import fetch_row
-from .options import INNER, OPTIONS
+from .options import LENT, LENT_INNER
 from .trees_channel_gains import is_uniform, sum_members
 from .trees_channel_search import search_counted, search_small
 from .trees_leaves import (
@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     tally: NDArray[np.int32]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def count_members(counts, slot, sign, level, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Add (or take away) the samples of a leaf to a histogram."""
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
@@ -104,7 +104,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
                     counts[base + first + code] += mass
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
     n, n_levels = place.state.size, table.offsets.shape[0]
@@ -128,7 +128,7 @@ def share_counts(slot, new, counts, table, points, place, leaves, n_channels, li
     fold_histogram(counts[h], n_channels, level, level_of(larger, n, n_levels), table)
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def grow_channels(
     table, points, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf,
     of_classes, of_values,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, take
 from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
@@ -20,7 +20,7 @@ SAMPLES_LEFT, MASS_LEFT, SHARES = 0, 1, 2
 FEW_CLASSES = 4
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def prepare_metric(total, limits, metric):
     """Write the node's share of each class, and the weight of each in the squared distance."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
@@ -38,7 +38,7 @@ def prepare_metric(total, limits, metric):
         metric[SCALES, 1] = np.sqrt(rarest)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def distance_squared(left, mass, first, n_classes, metric):
     """Square of the distance in `bound_inside`, a little too large rather than too small."""
     own = float(left[first - 1])
@@ -50,7 +50,7 @@ def distance_squared(left, mass, first, n_classes, metric):
     return mass * mass * squares * (1.0 + 1e-6)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def worth_a_look(far, bar, mass, mass_left, limits, metric):
     """Whether a gain may exceed `bar`; for entropy by the tighter bound of `bound_inside`."""
     asked = bar * metric[SCALES, 0] * mass_left * (mass - mass_left)
@@ -60,7 +60,7 @@ def worth_a_look(far, bar, mass, mass_left, limits, metric):
     return not limits[ENTROPY] or relative >= 0.5 or far * (0.5 + 0.335 * relative) >= asked
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
     """Bound on the gains inside a bin with the sums `own`; NO_SPLIT where it is below `bar` for certain.
 
@@ -83,7 +83,7 @@ def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
     return bound_inside(reach, scale, mass, mass_before, mass_after, metric[SCALES, 1], about, limits[ENTROPY] != 0)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def bound_corners(before, own, corner, total, bar, limits, metric, x_log_x):
     """The largest gain above `bar` if some classes of a bin come first, all of them, and then the others; or NO_SPLIT.
 
@@ -107,7 +107,7 @@ def bound_corners(before, own, corner, total, bar, limits, metric, x_log_x):
     return most
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def sides_of(counts, f, limits, offsets, sides):
     """What lies left of every bin edge of column f: samples, mass, then the mass of each class. Returns the bins."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
@@ -126,7 +126,7 @@ def sides_of(counts, f, limits, offsets, sides):
     return n_bins
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def distances(sides, n_bins, mass, n_classes, metric, far, room):
     """Squared distance, a little too large rather than too small, and product of the masses at every edge."""
     for e in range(n_bins + 1):
@@ -138,7 +138,7 @@ def distances(sides, n_bins, mass, n_classes, metric, far, room):
             far[e] += weight * difference * difference
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def reaches(sides, n_bins, mass, limits, metric, far, reach):
     """What scale · room times a gain inside a bin cannot exceed, as in `bound_inside`; the ends of a node excepted."""
     n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
@@ -158,7 +158,7 @@ def reaches(sides, n_bins, mass, limits, metric, far, reach):
         reach[b] = factor * reached * reached
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
     """The gain at one of the best bin edges, or NO_SPLIT."""
     sides, far, room, best, metric = scratch.sides, scratch.far, scratch.room, scratch.left[1], scratch.metric
@@ -177,7 +177,7 @@ def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
     return gain_of_classes(best, total, limits, x_log_x) if most >= 0.0 else NO_SPLIT
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
     sides, far, room, reach, metric = scratch.sides, scratch.far, scratch.room, scratch.reach, scratch.metric
@@ -218,7 +218,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     return n_picks
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def scan_classes(
     f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip

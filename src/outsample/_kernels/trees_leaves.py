@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .fetching import AHEAD, fetch
-from .options import INNER
+from .options import LENT_INNER
 from .trees_presort import SHRINKING
 from .trees_rules import NO_SPLIT
 
@@ -59,7 +59,7 @@ def make_place(n: int, max_leaves: int) -> Place:
     return Place(np.empty(2 * n, np.uint32), np.empty(n, narrow), moved)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def plant(n_histograms, place, leaves):
     """One leaf that holds every sample, labelled 0, and histogram 0; returns the number of free histograms.
 
@@ -76,7 +76,7 @@ def plant(n_histograms, place, leaves):
     return n_histograms - 2
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def divide(slot, new, size_left, used, table, place, leaves):
     """Split the leaf in `slot` at its best cut: samples, nodes and depths.
 
@@ -121,7 +121,7 @@ def divide(slot, new, size_left, used, table, place, leaves):
     return left, end
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def strike_out(slot, place, leaves):
     """Shorten the list of a leaf by those who have left, once they are as many as the others."""
     if 2 * leaves[slot, SIZE] > leaves[slot, END] - leaves[slot, START]:
@@ -134,7 +134,7 @@ def strike_out(slot, place, leaves):
     leaves[slot, END] = end
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def list_anew(n_leaves, place, leaves):
     """List the samples of every leaf from the beginning of the room for lists; returns how much is taken."""
     end = 0
@@ -148,7 +148,7 @@ def list_anew(n_leaves, place, leaves):
     return end
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def precedes(a, b, gains, leaves):
     """Whether leaf a is split before leaf b: the larger gain, among equal gains the older node."""
     if gains[a] != gains[b]:
@@ -156,7 +156,7 @@ def precedes(a, b, gains, leaves):
     return leaves[a, NODE] < leaves[b, NODE]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def wait(slot, n_waiting, n_wanted, gains, leaves):
     """Add a leaf to those waiting to be split; returns the leaf that waits no longer, or NONE.
 
@@ -179,13 +179,13 @@ def wait(slot, n_waiting, n_wanted, gains, leaves):
     return last
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def least_wanted(mass, n_waiting, n_wanted, gains, leaves):
     """A little less than a leaf must gain to be split at all; `mass` is 1 unless it is gain per mass that counts."""
     return gains[leaves[0, WAITING]] * mass * (1.0 - 1e-9) if n_waiting == n_wanted else NO_SPLIT
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def release(slot, n_free, leaves):
     """Free the histogram of a leaf, if it has one; returns the number of free ones."""
     h = leaves[slot, HISTOGRAM]
@@ -196,7 +196,7 @@ def release(slot, n_free, leaves):
     return n_free + 1
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves):
     """Give histograms to the children that ask for one, as far as there are; returns the number of free ones.
 
@@ -213,7 +213,7 @@ def histograms_of_children(slot, new, larger_asks, smaller_asks, n_free, leaves)
     return n_free
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def level_of(size, n, n_levels):
     """The level of bins for a leaf of this size: bins are as many as the square root of the samples asks for."""
     level, asked = 0, SHRINKING * size
@@ -223,14 +223,14 @@ def level_of(size, n, n_levels):
     return level
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def clear(counts, n_cells):
     """Empty a histogram."""
     for cell in range(n_cells):
         counts[cell] = 0
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def fold_histogram(counts, n_channels, level, wanted, table):
     """Join the cells of a histogram to those of a higher level, in place."""
     while level < wanted:
@@ -244,7 +244,7 @@ def fold_histogram(counts, n_channels, level, wanted, table):
         level += 1
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
     """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .fetching import fetch_row
-from .options import INNER, OPTIONS
+from .options import LENT, LENT_INNER
 from .trees_leaves import (
     COLUMN,
     DEPTH,
@@ -70,7 +70,7 @@ class Scratch(NamedTuple):
     steps: NDArray[np.int64]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def count_members(counts, slot, sign, level, table, place, leaves):
     """Add (or take away) the samples of a leaf to a histogram."""
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
@@ -89,7 +89,7 @@ def count_members(counts, slot, sign, level, table, place, leaves):
                 counts[cell_at[cells[i, f]]] += point
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def share_counts(slot, new, counts, table, place, leaves):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
     n, n_levels = place.state.size, table.offsets.shape[0]
@@ -109,7 +109,7 @@ def share_counts(slot, new, counts, table, place, leaves):
     fold_histogram(counts[h], 1, level, level_of(larger, n, n_levels), table)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def bar_of(child, n_waiting, n_wanted, limits, leaves, gains, sums, x_log_x):
     """What a leaf must gain to be split at all; infinite where it cannot, as no gain exceeds the leaf's impurity."""
     total = sums[0, child, 0]
@@ -123,7 +123,7 @@ def bar_of(child, n_waiting, n_wanted, limits, leaves, gains, sums, x_log_x):
     return bar if impurity * (1.0 + 1e-9) > bar else np.inf
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def grow_packed(
     table, labels, root, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total,
     leaf,

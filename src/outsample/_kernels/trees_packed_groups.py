@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_rules import LOW_HALF, SHIFT
 
 
@@ -36,7 +36,7 @@ class Node(NamedTuple):
     flat: float
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def node_of(total, entropy):
     """The node with these packed sums."""
     mass, ones = float(total >> SHIFT), float(total & LOW_HALF)
@@ -45,7 +45,7 @@ def node_of(total, entropy):
     return Node(mass, ones, mass, 0.0, 1.0)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def distance_and_room(left, ones_left, node):
     """(distance of a left side from the node's mean, times mass; product of the masses; unit of the distance)."""
     right = node.mass - left
@@ -53,7 +53,7 @@ def distance_and_room(left, ones_left, node):
     return distance, left * right, (left if left < right else right) * node.rare + node.flat
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def exceeds(left, ones_left, level, node):
     """Whether the gain of a left side may exceed level / scale.
 
@@ -65,7 +65,7 @@ def exceeds(left, ones_left, level, node):
     return (about_half if distance < 0.5 * unit else unit) * distance * distance > level * room * unit
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def allowed_at(left, level, node):
     """(distance that gains no more than level / scale, by `exceeds`; whether chi-square itself was needed to tell)."""
     right = node.mass - left
@@ -76,7 +76,7 @@ def allowed_at(left, level, node):
     return np.sqrt(level * room), True
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def allowance(before, after, level, node):
     """(distance allowed at the first edge, its growth per sample): a left side within it gains at most level / scale.
 
@@ -93,7 +93,7 @@ def allowance(before, after, level, node):
     return np.int64(at_first * (1.0 - 1e-12)), np.int64(growth)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def may_exceed(before, after, level, node):
     """Whether any gain from the one edge, excluded, to the other, included, may exceed level / scale."""
     left, ones_left = float(np.int32(before >> SHIFT)), float(np.int32(before & LOW_HALF))
@@ -106,7 +106,7 @@ def may_exceed(before, after, level, node):
     )
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def sum_groups(counts, step, offsets, lefts):
     """Sums left of the edge of every group of `step` bins; returns the number of edges."""
     e = 0
@@ -125,7 +125,7 @@ def sum_groups(counts, step, offsets, lefts):
     return e
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def best_edge(lefts, node, size, min_leaf, worth):
     """The edge of the largest chi-square, −1 where none may be split at."""
     for e in range(lefts.size):
@@ -141,7 +141,7 @@ def best_edge(lefts, node, size, min_leaf, worth):
     return best
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def mark(befores, afters, level, node, marked):
     """Mark where a gain above level / scale may be found after the one edge, up to the other."""
     for e in range(befores.size):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_leaves import COLUMN, POSITION, SIZE, ZERO, level_of, sort_members
 from .trees_packed_groups import (
     allowance,
@@ -30,13 +30,13 @@ WHICH, BEFORE, AFTER = 0, 1, 2
 SUMS, DISTANCE, ALLOWED = 0, 1, 2
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def at(x_log_x, count):
     """x_log_x[count], without asking whether the count is negative."""
     return x_log_x[np.uint32(count)]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def gain_packed(left, total, x_log_x):
     """Decrease of entropy × samples; without a table half the decrease of Gini's index × samples."""
     size, ones = total >> SHIFT, total & LOW_HALF
@@ -52,7 +52,7 @@ def gain_packed(left, total, x_log_x):
     return distance * distance / (float(size) * float(size_left) * float(size_right))
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def bound_between(before, after, total, x_log_x):
     """What no gain from the one edge, excluded, to the other, included, exceeds unless the first edge does."""
     ones = (after & LOW_HALF) - (before & LOW_HALF)
@@ -65,7 +65,7 @@ def bound_between(before, after, total, x_log_x):
     return most
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def take(left, f, position, bar, slot, min_leaf, leaves, gains, sums, x_log_x):
     """Take a split that gains more than `bar`; returns what the next one must exceed, rounding included."""
     total = sums[0, slot, 0]
@@ -78,13 +78,13 @@ def take(left, f, position, bar, slot, min_leaf, leaves, gains, sums, x_log_x):
     return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(size) if x_log_x.size > 0 else 0.0)
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def may_begin(before, after, min_leaf):
     """Whether the first edge is too near to the end to be split at, and so bounds nothing, but the second is not."""
     return min_leaf > 1 and before >> SHIFT < min_leaf <= after >> SHIFT
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins):
     """List the bins of the marked groups, and what lies left of their edges; returns their number."""
     n_bins, e = 0, 0
@@ -106,7 +106,7 @@ def list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins):
     return n_bins
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
@@ -140,7 +140,7 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
     return n_picks, best, bar
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf with a histogram."""
     total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
@@ -165,7 +165,7 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
         bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def set_steps(slot, seen, total, steps):
     """Samples of a leaf make their steps while it is searched (`seen` is 1), and none else (0)."""
     size, ones = total >> SHIFT, total & LOW_HALF
@@ -175,7 +175,7 @@ def set_steps(slot, seen, total, steps):
         steps[2 * slot + label, ALLOWED] = 0
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
 
@@ -217,7 +217,7 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
     return bar
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def search_small(slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape

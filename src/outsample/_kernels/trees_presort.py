@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from outsample.threads import over_slices, side_by_side
 
-from .options import INNER, OPTIONS
+from .options import LENT, LENT_INNER
 
 CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
@@ -108,7 +108,7 @@ def _most_bins(n: int) -> int:
     return min(n, 2 * (int(4 / WIDTH_PER_ROOT * np.sqrt(n / 2)) + 2 * FIRST_WIDTH) + 8)
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def make_keys(bits, keys):
     """Integers in the order of the values, ties in the order of samples: order of the value · 2³² + sample.
 
@@ -119,7 +119,7 @@ def make_keys(bits, keys):
         keys[i] = (own if own >= 0 else own ^ 0x7FFFFFFF) << 32 | i
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def cut_bins(values, edges, solid):
     """Cut one sorted column into bins, write their edges and tell how many there are.
 
@@ -152,7 +152,7 @@ def cut_bins(values, edges, solid):
     return n_bins
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def place_samples(keys, order, rank, bits):
     """What the sorted keys of a column say: samples in order, the position of each, bits of the values in order."""
     for p in range(keys.size):
@@ -163,7 +163,7 @@ def place_samples(keys, order, rank, bits):
         bits[p] = own if own >= 0 else own ^ 0x7FFFFFFF
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above):
     """Order and bins of column f from its sorted keys; `bits` are those of `values`."""
     place_samples(keys, order[f], rank[f], bits[f])
@@ -171,7 +171,7 @@ def read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above):
     join_bins(f, n_bins, edges, solid, above)
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def find_cells(start, stop, order, edges, offsets, cells):
     """Tell each sample its histogram cell in columns `start` … `stop` − 1."""
     for f in range(start, stop):
@@ -180,7 +180,7 @@ def find_cells(start, stop, order, edges, offsets, cells):
                 cells[order[f, p], f] = offsets[f] + b
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def join_bins(f, n_bins, edges, solid, above):
     """Join the bins of column f, level after level, to about `BINS_JOINED` times their usual width."""
     n = edges[0, f, n_bins[0, f]]

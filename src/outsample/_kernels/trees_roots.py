@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .lanes import lane, lane_bits, pack
-from .options import OPTIONS
+from .options import LENT
 from .trees_presort import Presorted
 from .trees_rules import SHIFT
 
@@ -35,7 +35,7 @@ def roots_of(table: Presorted, sizes: NDArray[np.int64], Y: NDArray[np.uint8]) -
     return roots
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def add_ones(cells, Y, bits, words, counted, roots):
     """Add each sample's labels to its cell in every column; lanes of so many bits hold the largest bin.
 

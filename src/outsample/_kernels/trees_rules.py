@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 
 # Places in `limits` (int64) and `floors` (float64).
 MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -22,7 +22,7 @@ RELATIVE_TIE = 1e-11
 ENTROPY_TIE = 5e-14
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def bound_inside(reach, scale, mass, mass_before, mass_after, rarest, squares, entropy):
     """Bound on the gains inside a bin.
 
@@ -45,7 +45,7 @@ def bound_inside(reach, scale, mass, mass_before, mass_after, rarest, squares, e
     return np.inf
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def a_little_less(gain, mass):
     """A bar under a gain, so that this split and all equal to it are still found, the first of them first.
 

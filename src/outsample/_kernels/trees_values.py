@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER
+from .options import LENT_INNER
 from .trees_channel_gains import gain_of_values, take
 from .trees_presort import CLOSENESS
 from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
@@ -14,7 +14,7 @@ from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
 ABOVE = 1.0 + 1e-6
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def measure_values(counts, total, limits, offsets, far):
     """Squared distances at all bin edges into `far`; returns the gain at one of the best, or NO_SPLIT."""
     first, n_channels = limits[FIRST], total.size
@@ -35,7 +35,7 @@ def measure_values(counts, total, limits, offsets, far):
     return gain_of_values(best_mass, best_sum, mass, float(total[first])) if most >= 0.0 else NO_SPLIT
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
     lefts, bounds, picks, fars = scratch.lefts, scratch.bounds, scratch.picks, scratch.far
@@ -76,7 +76,7 @@ def pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch
     return n_picks
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def scan_values(f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, keys):
     """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of `keys`."""
     order, values, state, first, total = table.order[f], table.values[f], place.state, limits[FIRST], sums[0, slot]
