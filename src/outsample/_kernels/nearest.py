@@ -138,7 +138,7 @@ def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, 
         candidates than that has none: its k nearest go straight into `neighbours` (n, k).
     """
     n, width = as_integers.shape[1], keys.shape[1]
-    minima, near = np.empty(groups, np.int32), np.empty(groups + 1, np.int32)
+    minima, near = np.empty(groups, np.int32), np.empty(groups + 1, np.uint32)
     candidates = np.empty(n + 1, np.int64)
     bound = np.empty(1, np.float32)
     bits = bound.view(np.int32)
@@ -151,12 +151,14 @@ def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, 
         # Written first and counted afterwards: a branch would be guessed wrongly too often.
         n_groups, found = 0, 0
         for g in range(groups):
-            near[n_groups] = g
+            near[np.uint32(n_groups)] = g
             n_groups += minima[g] <= limit
         for q in range(n_groups):
-            for j in range(near[q], n, groups):
-                candidates[found] = np.int64(max(row[j], np.int32(0))) << 32 | j
-                found += row[j] <= limit
+            for j in range(np.int64(near[q]), n, groups):
+                # Unsigned, so that nobody asks whether it counts from the end.
+                own = row[np.uint32(j)]
+                candidates[np.uint32(found)] = np.int64(max(own, np.int32(0))) << 32 | j
+                found += own <= limit
         if found > width:
             _choose_exactly(X, i, candidates[:found], neighbours[i])
             found = 0
