@@ -88,20 +88,20 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
             mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
-                counts[base] += sign
+                counts[np.uint32(base)] += sign
                 if first == 2:
-                    counts[base + 1] += mass
-                counts[base + first] += total
-                counts[base + first + 1] += square
+                    counts[np.uint32(base + 1)] += mass
+                counts[np.uint32(base + first)] += total
+                counts[np.uint32(base + first + 1)] += square
         if of_classes is not None:
             code, mass = points[0, i], sign * points[1, i]
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
-                counts[base] += sign
+                counts[np.uint32(base)] += sign
                 if first == 2:
-                    counts[base + 1] += mass
+                    counts[np.uint32(base + 1)] += mass
                 if code < limits[N_CLASSES] - 1:
-                    counts[base + first + code] += mass
+                    counts[np.uint32(base + first + code)] += mass
 
 
 @njit(**LENT_INNER)

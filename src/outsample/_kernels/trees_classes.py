@@ -116,11 +116,11 @@ def sides_of(counts, f, limits, offsets, sides):
         sides[v, 0] = 0.0
     for b in range(n_bins):
         base = (start + b) * n_channels
-        rest = float(counts[base + first - 1])
-        sides[SAMPLES_LEFT, b + 1] = sides[SAMPLES_LEFT, b] + float(counts[base])
+        rest = float(counts[np.uint32(base + first - 1)])
+        sides[SAMPLES_LEFT, b + 1] = sides[SAMPLES_LEFT, b] + float(counts[np.uint32(base)])
         sides[MASS_LEFT, b + 1] = sides[MASS_LEFT, b] + rest
         for c in range(n_classes):
-            share = rest if c == n_classes - 1 else float(counts[base + first + c])
+            share = rest if c == n_classes - 1 else float(counts[np.uint32(base + first + c)])
             rest -= share
             sides[SHARES + c, b + 1] = sides[SHARES + c, b] + share
     return n_bins

@@ -24,9 +24,9 @@ def measure_values(counts, total, limits, offsets, far):
         n_left, mass_left, sum_left = np.int64(0), np.int64(0), np.int64(0)
         for cell in range(offsets[f], offsets[f + 1]):
             base = cell * n_channels
-            n_left += counts[base]
-            mass_left += counts[base + first - 1]
-            sum_left += counts[base + first]
+            n_left += counts[np.uint32(base)]
+            mass_left += counts[np.uint32(base + first - 1)]
+            sum_left += counts[np.uint32(base + first)]
             own = float(mass_left)
             distance, product = mass * (float(sum_left) - own * mean), own * (mass - own)
             far[cell] = distance * distance * ABOVE
