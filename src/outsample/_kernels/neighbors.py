@@ -100,14 +100,14 @@ def two_class_counts(neighbours, ks, Y, bits, out):
         raised[q] = ones * np.uint64(full // 2 - ks[q] // 2)
     tally = np.zeros((2, len(ks)), np.uint64)
     for i in range(len(neighbours)):
-        votes, q = np.uint64(0), 0
-        for j in range(ks[-1]):
-            votes += words[neighbours[i, j]]
-            while q < len(ks) and ks[q] == j + 1:
-                winners = (votes + raised[q]) >> highest & ones
-                tally[0, q] += winners
-                tally[1, q] += winners & words[i]
-                q += 1
+        votes, own, j = np.uint64(0), words[i], 0
+        for q in range(len(ks)):
+            while j < ks[q]:
+                votes += words[np.uint32(neighbours[i, np.uint32(j)])]
+                j += 1
+            winners = (votes + raised[q]) >> highest & ones
+            tally[0, q] += winners
+            tally[1, q] += winners & own
         if (i + 1) % full == 0 or i + 1 == len(neighbours):
             for what in range(2):
                 for q in range(len(ks)):
