@@ -1,4 +1,4 @@
-"""Numba's options, the same for every kernel."""
+"""Numba's options: one set for kernels, one for those that make no arrays; inner functions of either."""
 
 from __future__ import annotations
 

@@ -66,29 +66,31 @@ def exceeds(left, ones_left, level, node):
 
 
 @njit(**LENT_INNER)
-def allowed_at(left, level, node):
-    """(distance that gains no more than level / scale, by `exceeds`; whether chi-square itself was needed to tell)."""
-    right = node.mass - left
-    room, unit = left * right, (left if left < right else right) * node.rare + node.flat
+def room_and_share(left, level, node):
+    """(product of the masses; share of its chi-square that a left side gains at most, 1 if there is no closer bound).
+
+    Follows from `exceeds`, for gains up to level / scale.
+    """
+    _, room, unit = distance_and_room(left, 0.0, node)
     about = np.sqrt(2.0 * level * room)
-    if about < 0.5 * unit:
-        return np.sqrt(level * room / (0.5 + 0.335 * about / unit)), False
-    return np.sqrt(level * room), True
+    return room, 0.5 + 0.335 * about / unit if about < 0.5 * unit else 1.0
 
 
 @njit(**LENT_INNER)
 def allowance(before, after, level, node):
     """(distance allowed at the first edge, its growth per sample): a left side within it gains at most level / scale.
 
-    What is allowed is a concave function of the size, so between two edges it lies above the straight line.
+    What is allowed is a concave function of the size, as long as the share does not jump to 1, so between two edges
+    it lies above the straight line.
     """
     if not level > 0.0:
         return np.int64(-1), np.int64(0)
     first, last = float(before >> SHIFT), float(after >> SHIFT)
-    at_first, coarse_first = allowed_at(first, level, node)
-    at_last, coarse_last = allowed_at(last, level, node)
-    if coarse_first or coarse_last:
-        at_first, at_last = np.sqrt(level * first * (node.mass - first)), np.sqrt(level * last * (node.mass - last))
+    first_room, first_share = room_and_share(first, level, node)
+    last_room, last_share = room_and_share(last, level, node)
+    if max(first_share, last_share) == 1.0:
+        first_share, last_share = 1.0, 1.0
+    at_first, at_last = np.sqrt(level * first_room / first_share), np.sqrt(level * last_room / last_share)
     growth = np.floor((at_last - at_first) / (last - first)) if last > first else 0.0
     return np.int64(at_first * (1.0 - 1e-12)), np.int64(growth)
 

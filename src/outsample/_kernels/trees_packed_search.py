@@ -16,7 +16,7 @@ from .trees_packed_groups import (
     sum_groups,
 )
 from .trees_presort import BINS_JOINED, CLOSENESS
-from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
+from .trees_rules import ENTROPY_TIE, LOW_HALF, NO_SPLIT, RELATIVE_TIE, SHIFT, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
@@ -176,6 +176,14 @@ def set_steps(slot, seen, total, steps):
 
 
 @njit(**LENT_INNER)
+def set_allowance(before, left, after, bar, slot, node, steps):
+    """Let what is allowed grow with each sample of a leaf between two edges; returns what is allowed at `left`."""
+    allowed, growth = allowance(before, after, bar * node.scale, node)
+    steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
+    return allowed + growth * ((left >> SHIFT) - (before >> SHIFT))
+
+
+@njit(**LENT_INNER)
 def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
 
@@ -190,10 +198,7 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
         end = sort_members(f, slot, start, end, table.rank, place, leaves, keys, scratch.tally)
         start = ZERO
     distance = (total >> SHIFT) * (left & LOW_HALF) - (left >> SHIFT) * (total & LOW_HALF)
-    allowed, growth = np.int64(-1), np.int64(0)
-    if not by_members:
-        allowed, growth = allowance(before, after, bar * node.scale, node)
-    steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
+    allowed = set_allowance(before, left, after, NO_SPLIT if by_members else bar, slot, node, steps)
     for k in range(start, end):
         own = state[keys[0, k] & LOW_HALF if by_members else order[f, np.uint32(k)]]
         left += steps[own, SUMS]
@@ -210,10 +215,7 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
         q = keys[0, following] >> SHIFT if by_members else np.int64(following)
         if values[f, q] > values[f, p] + CLOSENESS:
             bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-            if not by_members:
-                allowed, growth = allowance(before, after, bar * node.scale, node)
-                allowed += growth * ((left >> SHIFT) - (before >> SHIFT))
-                steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
+            allowed = set_allowance(before, left, after, NO_SPLIT if by_members else bar, slot, node, steps)
     return bar
 
 
