@@ -136,6 +136,8 @@ def grow_channels(
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
     n_free, used = plant(counts.shape[0], place, leaves), np.int64(place.state.size)
+    for i in range(place.state.size):
+        place.state[i] = 0
     clear(counts[0], counts.shape[1])
     count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits, of_classes, of_values)
     for v in range(n_channels):

@@ -61,14 +61,13 @@ def make_place(n: int, max_leaves: int) -> Place:
 
 @njit(**LENT_INNER)
 def plant(n_histograms, place, leaves):
-    """One leaf that holds every sample, labelled 0, and histogram 0; returns the number of free histograms.
+    """One leaf that lists every sample, and histogram 0; returns the number of free histograms.
 
     The last histogram is never given away: it serves leaves that have none of their own.
     """
     n = place.state.size
     for i in range(n):
         place.samples[i] = i
-        place.state[i] = 0
     leaves[0, START], leaves[0, END], leaves[0, SIZE] = 0, n, n
     leaves[0, NODE], leaves[0, DEPTH], leaves[0, HISTOGRAM] = 0, 0, 0
     for h in range(1, n_histograms - 1):
