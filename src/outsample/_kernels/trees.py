@@ -22,7 +22,7 @@ from .trees_channels import grow_channels
 from .trees_leaves import make_place
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
-from .trees_presort import Presorted, presort
+from .trees_presort import LARGEST_SORTED, Presorted, presort
 from .trees_roots import bin_sizes, lanes_for, roots_of
 from .trees_rules import LOW_HALF, SHIFT
 
@@ -40,9 +40,6 @@ __all__ = [
     "roots_of",
     "warmup",
 ]
-
-LARGEST_SORTED = 24
-"""Leaves with no more samples are sorted instead of counted in bins."""
 
 LARGEST_SORTED_BIN = 1024
 """Leaves with no more samples may open a bin by sorting those of their members that fall into it."""

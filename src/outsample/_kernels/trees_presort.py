@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from outsample.threads import over_slices, side_by_side
 
-from .options import LENT, LENT_INNER
+from .options import LENT
 
 CLOSENESS = np.float32(1e-7)
 """Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
@@ -24,10 +24,12 @@ _SMALL = 10_000
 
 FIRST_WIDTH = 4
 WIDTH_PER_ROOT = 1.2
-LEVELS = 4
 BINS_JOINED = 4
 SHRINKING = BINS_JOINED**2
 """Leaves smaller by this factor use bins of the next level."""
+
+LARGEST_SORTED = 24
+"""Leaves with no more samples are sorted instead of counted in bins."""
 
 
 class Presorted(NamedTuple):
@@ -44,7 +46,7 @@ class Presorted(NamedTuple):
     cells : (n, d) uint16, or uint32 where there are many
         Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
     edges : (levels, d, bins + 1) uint32
-        Position where each bin starts; n from the last bin on. No edge parts tied values.
+        Position where each bin starts; n after the last bin. No edge parts tied values.
     solid : (levels, d, bins) bool
         Bins inside which no split can fall, because all their values are tied.
     offsets : (levels, d + 1) int64
@@ -69,38 +71,46 @@ class Presorted(NamedTuple):
 def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     """Sort and bin the columns of X, (n, d) float32 without NaN, columns spread over threads."""
     n, d = X.shape
-    n_edges = _most_bins(n) + 1
     # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
     block = np.empty((4, d * n), np.int32)
     order, rank, bits = block[:3].reshape(3, d, n)
     order, values = order.view(np.uint32), bits.view(np.float32)
-    edges, solid = np.empty((LEVELS, d, n_edges), np.uint32), np.zeros((LEVELS, d, n_edges - 1), np.bool_)
-    n_bins, above = np.empty((LEVELS, d), np.int64), np.empty((LEVELS - 1, d, n_edges - 1), np.int32)
+    levels, most = _n_levels(n), _most_bins(n)
+    edges, solid = np.full((levels, d, most + 1), n, np.uint32), np.zeros((levels, d, most), np.bool_)
+    n_bins = np.empty((levels, d), np.int64)
 
     def sort_columns(part: int) -> None:
         keys = np.empty(n, np.int64)
         for f in range(part, d, parts):
             make_keys(bits[f], keys)
             keys.sort()
-            read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above)
+            place_samples(keys, order[f], rank[f], bits[f])
+            n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
 
     values[:] = X.T
     parts = threads if n * d > _SMALL else 1
     side_by_side(sort_columns, parts)
-    offsets = np.zeros((LEVELS, d + 1), np.int64)
+    above = [_join_bins(n, level, n_bins, edges, solid) for level in range(1, levels)]
+    offsets = np.zeros((levels, d + 1), np.int64)
     np.cumsum(n_bins, axis=1, out=offsets[:, 1:])
     n_cells = int(offsets[0, -1])
+    cell_at, cell_above = np.empty((levels, n_cells), np.uint32), np.empty((levels - 1, n_cells), np.int32)
+    cell_at[0] = np.arange(n_cells)
+    for level, joined in enumerate(above):
+        cell_above[level, : joined.size] = joined
+        cell_at[level + 1] = joined[cell_at[level]]
     narrow = np.uint16 if n_cells <= 2**16 else np.uint32
     cells = block[3].view(narrow)[: n * d].reshape(n, d)
-    cell_at = np.empty((LEVELS, n_cells), np.uint32)
-    cell_above = np.empty((LEVELS - 1, n_cells), np.int32)
-    cell_at[0] = np.arange(n_cells)
-    for level in range(LEVELS - 1):
-        is_bin = np.arange(n_edges - 1) < n_bins[level][:, None]
-        cell_above[level, : offsets[level, -1]] = (above[level] + offsets[level + 1, :-1, None])[is_bin]
-        cell_at[level + 1] = cell_above[level, cell_at[level]]
     over_slices(lambda start, stop: find_cells(start, stop, order, edges[0], offsets[0], cells), d, parts)
     return Presorted(order, values, rank, cells, edges, solid, offsets, cell_at, cell_above)
+
+
+def _n_levels(n: int) -> int:
+    """As many as leaves that are counted in bins have a use for."""
+    levels = 1
+    while n > LARGEST_SORTED * SHRINKING**levels:
+        levels += 1
+    return levels
 
 
 def _most_bins(n: int) -> int:
@@ -119,7 +129,18 @@ def make_keys(bits, keys):
         keys[i] = (own if own >= 0 else own ^ 0x7FFFFFFF) << 32 | i
 
 
-@njit(**LENT_INNER)
+@njit(**LENT)
+def place_samples(keys, order, rank, bits):
+    """What the sorted keys of a column say: samples in order, the position of each, bits of the values in order."""
+    for p in range(keys.size):
+        i = np.uint32(keys[p] & 0xFFFFFFFF)
+        order[p] = i
+        rank[i] = p
+        own = keys[p] >> 32
+        bits[p] = own if own >= 0 else own ^ 0x7FFFFFFF
+
+
+@njit(**LENT)
 def cut_bins(values, edges, solid):
     """Cut one sorted column into bins, write their edges and tell how many there are.
 
@@ -147,28 +168,7 @@ def cut_bins(values, edges, solid):
         solid[n_bins] = values[end - 1] <= values[start] + CLOSENESS
         n_bins += 1
         start = end
-    for b in range(n_bins, edges.size):
-        edges[b] = n
     return n_bins
-
-
-@njit(**LENT_INNER)
-def place_samples(keys, order, rank, bits):
-    """What the sorted keys of a column say: samples in order, the position of each, bits of the values in order."""
-    for p in range(keys.size):
-        i = np.uint32(keys[p] & 0xFFFFFFFF)
-        order[p] = i
-        rank[i] = p
-        own = keys[p] >> 32
-        bits[p] = own if own >= 0 else own ^ 0x7FFFFFFF
-
-
-@njit(**LENT)
-def read_keys(f, keys, order, rank, bits, values, n_bins, edges, solid, above):
-    """Order and bins of column f from its sorted keys; `bits` are those of `values`."""
-    place_samples(keys, order[f], rank[f], bits[f])
-    n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
-    join_bins(f, n_bins, edges, solid, above)
 
 
 @njit(**LENT)
@@ -180,22 +180,33 @@ def find_cells(start, stop, order, edges, offsets, cells):
                 cells[order[f, p], f] = offsets[f] + b
 
 
-@njit(**LENT_INNER)
-def join_bins(f, n_bins, edges, solid, above):
-    """Join the bins of column f, level after level, to about `BINS_JOINED` times their usual width."""
-    n = edges[0, f, n_bins[0, f]]
-    widening = 1
-    for level in range(1, edges.shape[0]):
-        widening *= BINS_JOINED
-        joined, start, n_parts = -1, 0, 0
-        for b in range(n_bins[level - 1, f]):
-            width = widening * max(FIRST_WIDTH, WIDTH_PER_ROOT * np.sqrt(min(start, n - start)))
-            if b == 0 or edges[level - 1, f, b + 1] - start > width:
-                joined, start, n_parts = joined + 1, edges[level - 1, f, b], 0
-                edges[level, f, joined] = start
-            n_parts += 1
-            solid[level, f, joined] = n_parts == 1 and solid[level - 1, f, b]
-            above[level - 1, f, b] = joined
-        n_bins[level, f] = joined + 1
-        for b in range(joined + 1, edges.shape[2]):
-            edges[level, f, b] = n
+def _join_bins(
+    n: int, level: int, n_bins: NDArray[np.int64], edges: NDArray[np.uint32], solid: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Bins of a level from those of the level before; returns the cell that each cell of the level before joins."""
+    d, most = solid.shape[1:]
+    # All columns as one, each beginning where the one before ends, with bins numbered like histogram cells.
+    ends, filled = n * np.arange(1, d + 1), np.arange(most) < n_bins[level - 1, :, None]
+    starts = edges[level - 1, :, :-1][filled] + np.repeat(ends - n, n_bins[level - 1])
+    wanted = (ends - n)[:, None] + _wanted_starts(n, BINS_JOINED**level)
+    held = starts.searchsorted(wanted.ravel(), "right") - 1
+    # A bin that holds several of the wanted edges stays alone.
+    begins = np.zeros(starts.size + 1, np.bool_)
+    begins[held] = begins[held[1:][held[1:] == held[:-1]] + 1] = True
+    kept = np.flatnonzero(begins[:-1])
+    n_joined = np.diff(kept, append=starts.size)
+    first, column = starts[kept], starts[kept] // n
+    n_bins[level] = np.bincount(column, minlength=d)
+    filled_here = np.arange(most) < n_bins[level, :, None]
+    edges[level, :, :-1][filled_here] = first - n * column
+    solid[level][filled_here] = solid[level - 1][filled][kept] & (n_joined == 1)
+    return np.repeat(np.arange(kept.size), n_joined)
+
+
+def _wanted_starts(n: int, widening: int) -> NDArray[np.int64]:
+    """Where the bins of a column would start that are this much wider than those `cut_bins` makes without ties."""
+    first, growth = widening * FIRST_WIDTH, (widening * WIDTH_PER_ROOT / 2) ** 2
+    n_edges = int((np.sqrt(first**2 + 2 * growth * n) - first) / (2 * growth))
+    k = np.arange(n_edges + 1)
+    from_the_end = (first * k + growth * k**2).astype(np.int64)
+    return np.unique(np.concatenate([from_the_end, n - from_the_end[1:]]))
