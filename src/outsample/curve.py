@@ -40,6 +40,7 @@ class RiskCurve:
     draw_in_sample : (draws, models) in-sample error of the fit to each draw or None.
     freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
     fold_risks : (folds, models) risk on each fold of rows that was held out, None where rows are not split.
+    fold_sizes : (folds,) rows of each fold that was held out, None where rows are not split or have weights.
     out_of_fold : (models, n[, classes or outputs]) the prediction each row got from models that never saw it, kept
         on request; class codes are positions in the sorted classes. −1 (codes) or nan where a row was never tested.
     held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
@@ -66,6 +67,7 @@ class RiskCurve:
     draw_in_sample: Floats | None = None
     freedom: int | None = None
     fold_risks: Floats | None = None
+    fold_sizes: NDArray[np.intp] | None = None
     out_of_fold: NDArray[Any] | None = None
     held_out: float | None = None
     notes: tuple[str, ...] = ()

@@ -99,8 +99,11 @@ class Loss(ABC):
         constant = self.best_constant(y)
         return 1.0 if constant is None else float(self.risk(y, np.broadcast_to(constant, y.shape)))
 
-    def score(self, risk: Any) -> Any:
-        """A risk as a score, greater is better, in scikit-learn's habit."""
+    def score(self, risk: Any, n: Any = None) -> Any:
+        """A risk as a score, greater is better, in scikit-learn's habit.
+
+        `n` is the number of equally weighted samples behind each risk, where it is known.
+        """
         return -risk
 
     def reported(self, risk: Any) -> Any:
@@ -211,11 +214,11 @@ class ZeroOneLoss(Loss):
         return np.asarray(y != prediction, dtype=np.float64)
 
     def risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        # One minus the accuracy, so that `score` gives scikit-learn's accuracy back to the last bit.
-        return np.asarray(1.0 - weighted_mean(y == prediction, weight))
+        return np.asarray(weighted_mean(y != prediction, weight))
 
-    def score(self, risk: Any) -> Any:
-        return 1.0 - risk
+    def score(self, risk: Any, n: Any = None) -> Any:
+        # scikit-learn's accuracy to the last bit, where the number of samples tells which fraction it is.
+        return 1.0 - risk if n is None else np.rint((1.0 - risk) * n) / n
 
     def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
         labels, counts = np.unique(y, return_counts=True)

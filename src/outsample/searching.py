@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from outsample.curve import RiskCurve
 from outsample.families import Branch, Positions, branches, joined, reordered
 from outsample.learners import FitError
 from outsample.losses import Floats
-from outsample.paths import RefitPath
+from outsample.paths import Path, RefitPath, find_path
+from outsample.paths.order import simplest_first
 from outsample.problem import Problem
 from outsample.rules import Rule, minimum
 
@@ -85,9 +87,16 @@ def chosen_model(curve: RiskCurve, positions: Positions, criterion: Criterion, r
 
 def mean_scores(curve: RiskCurve) -> Floats:
     """Greater-is-better score of each model; the mean over splits where there are splits, as scikit-learn takes it."""
+    scores = fold_scores(curve)
+    return np.asarray(curve.loss.score(curve.out_sample) if scores is None else np.average(scores, axis=1))
+
+
+def fold_scores(curve: RiskCurve) -> Floats | None:
+    """Greater-is-better score of each model on each split, (models, splits), None where there are no splits."""
     if curve.fold_risks is None:
-        return np.asarray(curve.loss.score(curve.out_sample))
-    return np.asarray(np.average(np.ascontiguousarray(curve.loss.score(curve.fold_risks).T), axis=1))
+        return None
+    # The order in memory decides in which order numbers are added up, and so the last digit of their mean.
+    return np.ascontiguousarray(curve.loss.score(curve.fold_risks.T, curve.fold_sizes))
 
 
 def _judged(
@@ -106,15 +115,22 @@ def _judged(
                 failed.append(branch)
                 reasons.append(curve)
     if not curves:
-        kind = TypeError if isinstance(_root(reasons[0]), TypeError) else ValueError
-        raise kind(f"param_grid: the estimator rejected all {len(failed)} settings; the first because {reasons[0]}")
+        root = _root(reasons[0])
+        kind = TypeError if isinstance(root, TypeError) and not isinstance(root, ValueError) else ValueError
+        which = "all settings; the first" if len(failed) > 1 else "the only setting,"
+        raise kind(f"param_grid: the estimator rejected {which} because {reasons[0]}")
     for branch, reason in zip(failed, reasons, strict=True):
         warnings.warn(f"{branch.settings[0]} was rejected: {reason}", FitFailedWarning, stacklevel=2)
     whole = joined(curves, [branch.settings for branch in kept])
+    positions = np.concatenate([branch.positions for branch in kept])
+    ordered = len(parts) == 1 and parts[0].path.ordered
+    if ordered:
+        order = simplest_first(whole.complexity)
+        whole, positions = reordered(whole, order), positions[order]
     for branch in failed:
         whole = joined([whole, _nothing_known(whole)], [tuple(whole.params), branch.settings])
-    positions = np.concatenate([branch.positions for branch in kept + failed])
-    return whole, positions
+        positions = np.concatenate([positions, branch.positions])
+    return replace(whole, ordered=ordered), positions
 
 
 def _curves_of(
@@ -139,8 +155,8 @@ def _curves_of(
             raise
     return [
         found
-        for i, single in enumerate(_singles(branch))
-        for found in _curves_of(problem, single, 1000 * (number + 1) + i, criterion, error_score)
+        for i, part in enumerate(_parts(problem, branch))
+        for found in _curves_of(problem, part, 1000 * (number + 1) + i, criterion, error_score)
     ]
 
 
@@ -162,13 +178,27 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _singles(branch: Branch) -> list[Branch]:
-    """Each model of a branch on its own, refitted, so that one bad setting does not spoil the others."""
-    estimator = branch.path.estimator
-    return [
-        Branch(RefitPath.over(estimator, [setting]), (setting,), branch.positions[[i]])
-        for i, setting in enumerate(branch.settings)
-    ]
+def _parts(problem: Problem, branch: Branch) -> list[Branch]:
+    """A branch cut into parts, so that one bad setting does not spoil the others.
+
+    Halves as long as a family serves them: most of its models stay together. Refitted models are taken apart at once.
+    """
+    n = len(branch.settings)
+    alone = n == 1 or isinstance(branch.path, RefitPath)
+    cuts = range(n + 1) if alone else (0, n // 2, n)
+    return [_part(problem, branch, slice(*ends), alone) for ends in pairwise(cuts)]
+
+
+def _part(problem: Problem, branch: Branch, models: slice, refitted: bool) -> Branch:
+    whole, weighted = branch.path, problem.weight is not None
+    if refitted:
+        path: Path = RefitPath.over(whole.estimator, whole.params[models])
+    else:
+        (parameter,) = whole.params[0]
+        values = [params[parameter] for params in whole.params[models]]
+        path = find_path(whole.estimator, parameter, values, response=problem.response, weighted=weighted)
+    path.complexity, path.ordered = whole.complexity[models], whole.ordered
+    return Branch(path, branch.settings[models], branch.positions[models])
 
 
 def _nothing_known(curve: RiskCurve) -> RiskCurve:

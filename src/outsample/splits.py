@@ -71,6 +71,11 @@ class Splits:
         return folds.tests if isinstance(folds, _OneRowOut) else [fold.test for fold in folds]
 
     @property
+    def sizes(self) -> Rows:
+        """(splits,) how many rows each split tests."""
+        return np.fromiter(map(len, self.tests), np.intp, len(self))
+
+    @property
     def tested(self) -> Rows:
         """All rows tested, split after split."""
         folds = self.folds

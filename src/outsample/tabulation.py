@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from outsample.losses import Floats
-from outsample.searching import Outcome, mean_scores
+from outsample.searching import Outcome, fold_scores, mean_scores
 
 Columns = dict[str, Any]
 
@@ -72,10 +72,10 @@ def _tidy(values: list[Any], complete: bool) -> NDArray[Any]:
 def _scores(outcome: Outcome, back: NDArray[np.intp], table: Columns) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the score over splits; a single value where rows are not split."""
     curve = outcome.curve
-    mean = mean_scores(curve)[back]
-    if curve.fold_risks is None:
+    mean, scores = mean_scores(curve)[back], fold_scores(curve)
+    if scores is None:
         return mean, np.zeros(len(back))
-    by_split = np.ascontiguousarray(curve.loss.score(curve.fold_risks)[:, back].T)
+    by_split = scores[back]
     for k in range(by_split.shape[1]):
         table[f"split{k}_test_score"] = by_split[:, k]
     return mean, np.std(by_split, axis=1)

@@ -68,6 +68,7 @@ class RowCriterion(Criterion):
             n_fits=found.n_fits,
             out_of_fold=found.out_of_fold if self.keep_predictions else None,
             fold_risks=found.risks,
+            fold_sizes=splits.sizes if problem.weight is None and found.risks is not None else None,
             notes=splits.notes,
             **more,
         )
