@@ -15,6 +15,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
@@ -350,6 +351,25 @@ def test_predict_before_fit():
         GridSearch(KNeighborsClassifier(), {"n_neighbors": [1]}).predict([[1.0]])
 
 
+@pytest.mark.parametrize("folds", [KFold(5, shuffle=True, random_state=0), ShuffleSplit(4, random_state=1), 7])
+@pytest.mark.parametrize("learner", ["trees", "neighbours", "stages"])
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_below_one_half_equal_scikit_learns_to_the_last_digit(learner, folds, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(63, 3)), np.arange(63) % 5
+    estimator, grid = {
+        "trees": (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [9, 2, 30, 5]}),
+        "neighbours": (KNeighborsClassifier(), {"n_neighbors": [1, 3, 8, 20]}),
+        "stages": (GradientBoostingClassifier(random_state=0, max_depth=1), {"n_estimators": [1, 2, 4]}),
+    }[learner]
+    ours = GridSearch(estimator, grid, criterion=CrossValidation(folds), refit=False, random_state=0).fit(X, y)
+    theirs = GridSearchCV(estimator, grid, cv=folds).fit(X, y)
+    for column in ("mean_test_score", "std_test_score", "split0_test_score", "rank_test_score"):
+        np.testing.assert_array_equal(ours.cv_results_[column], theirs.cv_results_[column])
+    assert ours.best_params_ == theirs.best_params_
+    assert ours.best_score_ == theirs.best_score_
+
+
 def test_rejected_values_get_the_error_score(iris):
     X, y = iris
     grid = {"n_neighbors": [1, 5, 1000]}
@@ -366,7 +386,7 @@ def test_rejected_values_get_the_error_score(iris):
     )
     with pytest.raises(Exception, match="1000"):
         GridSearch(KNeighborsClassifier(), grid, error_score="raise").fit(X, y)
-    with pytest.raises(ValueError, match="rejected all 1 settings"):
+    with pytest.raises(ValueError, match=r"rejected the only setting, because KNeighborsClassifier failed: .*1000"):
         GridSearch(KNeighborsClassifier(), {"n_neighbors": [1000]}).fit(X, y)
 
 
@@ -392,10 +412,36 @@ def test_a_bad_value_spoils_no_other(estimator, grid, criterion, iris):
     name, values = next(iter(grid.items()))
     with pytest.warns(FitFailedWarning, match="was rejected"):
         search = GridSearch(estimator, grid, criterion=criterion, refit=False, random_state=0).fit(X, y)
-    good = GridSearch(estimator, {name: values[1:]}, criterion=criterion, refit=False, random_state=0, fast=False)
+    good = GridSearch(estimator, {name: values[1:]}, criterion=criterion, refit=False, random_state=0).fit(X, y)
     scores = search.cv_results_["mean_test_score"]
     assert np.isnan(scores[0])
-    np.testing.assert_allclose(scores[1:], good.fit(X, y).cv_results_["mean_test_score"], rtol=1e-6)
+    np.testing.assert_allclose(scores[1:], good.cv_results_["mean_test_score"], rtol=1e-12)
+    assert good.path_ in search.path_
+    assert search.curve_.ordered
+    assert search.curve_.params[:-1] == good.curve_.params
+
+
+def test_bad_values_leave_the_others_to_the_fast_path(iris):
+    grid = {"n_neighbors": range(1, 181)}
+    with pytest.warns(FitFailedWarning, match="was rejected"):
+        search = GridSearch(KNeighborsClassifier(), grid, rule="one-standard-error", random_state=0).fit(*iris)
+    assert search.path_ == "NeighborsPath"
+    assert search.n_fits_ < 10 * 11
+    ks = [params["n_neighbors"] for params in search.curve_.params]
+    assert ks[:150] == list(range(150, 0, -1))
+    assert sorted(ks[150:]) == list(range(151, 181))
+    assert np.isnan(search.curve_.out_sample[150:]).all()
+    good = GridSearch(KNeighborsClassifier(), {"n_neighbors": range(1, 151)}, rule="one-standard-error", random_state=0)
+    good.fit(*iris)
+    assert search.best_params_ == good.best_params_
+    np.testing.assert_array_equal(search.curve_.out_sample[:150], good.curve_.out_sample)
+
+
+def test_a_number_of_leaves_that_scikit_learn_rejects_is_never_chosen():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    with pytest.warns(FitFailedWarning, match="'max_leaf_nodes': 1"):
+        search = GridSearch(DecisionTreeClassifier(), {"max_leaf_nodes": range(1, 9)}, random_state=0).fit(X, y)
+    assert search.best_estimator_.max_leaf_nodes >= 2
 
 
 @pytest.mark.parametrize("grid", [{}, []])

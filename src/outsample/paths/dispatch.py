@@ -14,7 +14,9 @@ from .heads import split_head
 from .kernel_ridge import KernelRidgePath
 from .least_squares import LeastSquaresPath
 from .logistic import LogisticPath
+from .mixed import MixedPath
 from .neighbors import NeighborsPath
+from .order import complexity_of
 from .pruned import DepthPath, PruningPath
 from .refit import RefitPath
 from .regularised import ElasticNetPath
@@ -55,6 +57,8 @@ def find_path(
 ) -> Path:
     """The fastest path over `values` of `parameter` that can serve `response`.
 
+    Single values that the family does not serve are refitted, if the family serves the others.
+
     Without a parameter: the path of the one model that `estimator` is. A pipeline is served whole where a
     family knows it whole, otherwise by the path of its last step behind the steps that ignore y.
     """
@@ -85,4 +89,8 @@ def _family_path(
             own = [estimator.get_params()[known]] if values is None else values
             if family.accepts(estimator, own):
                 return family(estimator, known, own)
+            served = [value for value in own if family.accepts(estimator, [value])]
+            if len(served) > 1 and complexity_of(known, own)[1]:
+                others = [value for value in own if not family.accepts(estimator, [value])]
+                return MixedPath(family(estimator, known, served), RefitPath(estimator, known, others))
     return None

@@ -53,8 +53,6 @@ class TreePath(Path):
     know (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values, sparse X, …) and
     predictions on new X take one fit of scikit-learn's largest tree, cut back in the order in which its nodes were
     made.
-
-    One leaf (the root alone) is allowed as a value, though scikit-learn starts at two.
     """
 
     responses = frozenset({"predict", "predict_proba"})
@@ -70,7 +68,7 @@ class TreePath(Path):
     @classmethod
     def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
         """Numbers of leaves only: without a limit scikit-learn grows in another order, so ties differ."""
-        return all(is_whole(v, 1) for v in values)
+        return all(is_whole(v, 2) for v in values)
 
     def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
         complexity, _ = complexity_of(parameter, values)
@@ -82,7 +80,7 @@ class TreePath(Path):
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
         largest = int(self.sizes[-1])
-        whole = clone(self.estimator).set_params(max_leaf_nodes=max(2, largest))
+        whole = clone(self.estimator).set_params(max_leaf_nodes=largest)
         return CutTreeDesign(self, whole, largest, X, classes, weight)
 
     def kept(self, nodes: NodeTable) -> Kept:
