@@ -15,6 +15,7 @@ from sklearn.metrics import (
     mean_squared_error,
     roc_auc_score,
 )
+from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -171,3 +172,11 @@ def test_a_draw_without_a_class_is_named(loss):
         outsample.estimate(
             LogisticRegression(), X[:12], rare, loss=loss, criterion="label-bootstrap", random_state=0, fast=False
         )
+
+
+def test_a_fold_without_a_class_is_named_with_the_loss():
+    rare = np.zeros(40, int)
+    rare[::2], rare[:2] = 1, 2
+    splits = outsample.CrossValidation(KFold(4, shuffle=True, random_state=0))
+    with pytest.raises(ValueError, match=r"loss 'neg_log_loss' cannot be computed on 10 of the rows: .*classes"):
+        outsample.estimate(DecisionTreeClassifier(), X, rare, criterion=splits, loss="neg_log_loss")

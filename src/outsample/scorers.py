@@ -180,9 +180,11 @@ class ScorerLoss(SetLoss):
             prediction = self.classes[prediction]
         frozen = FrozenPredictions(self.response, prediction, self.classes)
         index = np.arange(len(labels))[:, None]
-        if weight is None:
-            return -float(self.scorer(frozen, index, labels))
-        return -float(self.scorer(frozen, index, labels, sample_weight=weight))
+        weighted = {} if weight is None else {"sample_weight": weight}
+        try:
+            return -float(self.scorer(frozen, index, labels, **weighted))
+        except ValueError as error:
+            raise ValueError(f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: {error}") from error
 
     def reported(self, risk: Any) -> Any:
         return None if risk is None else -risk
