@@ -430,6 +430,20 @@ def test_reproduce_says_what_there_is(command):
     assert "coverage" in err
     assert err.count("\n") == 1
     assert "coverage" in command("reproduce")[1]
+    assert command("reproduce", "--help") == command("reproduce")
+
+
+@pytest.mark.parametrize("name", ["table6", "figure3", "coverage", "bounds"])
+def test_a_study_explains_itself(command, name):
+    code, out, _ = command("reproduce", name, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: outsample reproduce {name}")
+
+
+def test_reproduce_the_bounds(command):
+    code, out, _ = command("reproduce", "bounds", "--problems", "20")
+    assert code == 0
+    assert "every bound holds: 20 problems" in out
 
 
 def test_warmup_compiles_every_kernel(command):

@@ -46,13 +46,14 @@ def embedded(name: str) -> Any:
 
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The study; what follows it goes to the study.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The study; what follows goes to it, --help too.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
 ) -> None:
     """Run a study again: the paper's, and our own."""
     from outsample.studies.catalogue import STUDIES, study
 
-    if name is None:
+    if name in (None, "--help"):
+        print(context.get_help())
         print(f"studies: {', '.join(STUDIES)}")
         return
     if name not in STUDIES:

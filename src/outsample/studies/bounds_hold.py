@@ -5,13 +5,13 @@ all thresholds in both directions (VC dimension 2, 2n labellings of n points), i
 its out-sample error is a formula. The margin bound is checked on two Gaussian clouds, divided
 halfway between their means.
 
-    python -m outsample.studies.bounds_hold 2000
+    outsample reproduce bounds --problems 2000
 """
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -176,10 +176,16 @@ def _margin(n: int, delta: float, rng: np.random.Generator) -> Checked:
     return "margin", float(norm.sf(reach).mean()), bounds.linear_margin_bound(model, X, y, delta)
 
 
-def main(arguments: list[str]) -> None:
-    """Print the study; the first argument is the number of problems."""
-    print(bounds_hold(int(arguments[0]) if arguments else 200))
+def main(arguments: list[str] | None = None) -> None:
+    """Print how often each bound held."""
+    about = "How often each bound holds, on simulated problems with known errors."
+    parser = argparse.ArgumentParser(prog="outsample reproduce bounds", description=about)
+    parser.add_argument("--problems", type=int, default=200, help="number of problems, by default 200")
+    parser.add_argument("--delta", type=float, default=0.05, help="how often a bound may fail, by default 0.05")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args(arguments)
+    print(bounds_hold(asked.problems, asked.delta, asked.seed))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -19,6 +19,7 @@ STUDIES = {
     "figure6": "figure6",
     "imbalance": "imbalance",
     "coverage": "coverage",
+    "bounds": "bounds_hold",
 }
 
 

@@ -29,7 +29,7 @@ def study_command(run: Callable[..., Any], default_n: int, unit: str) -> Main:
 
 def _parser(run: Callable[..., Any], default_n: int, unit: str) -> argparse.ArgumentParser:
     about = (run.__doc__ or "").strip().split("\n")[0]
-    parser = argparse.ArgumentParser(prog=run.__module__.rpartition(".")[2], description=about)
+    parser = argparse.ArgumentParser(prog=f"outsample reproduce {run.__module__.rpartition('.')[2]}", description=about)
     parser.add_argument(
         "-n", f"--{unit}", dest="n", type=int, default=default_n, help=f"number of {unit}, by default {default_n}"
     )

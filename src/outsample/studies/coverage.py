@@ -177,7 +177,8 @@ def _judged(found: Floats, truths: Floats, expected: float) -> dict[str, float]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the coverage found."""
-    parser = argparse.ArgumentParser(description="Coverage of nominal intervals on simulated data with known truth.")
+    about = "Coverage of nominal intervals on simulated data with known truth."
+    parser = argparse.ArgumentParser(prog="outsample reproduce coverage", description=about)
     parser.add_argument("--problems", type=int, default=60, help="data sets per simulation")
     parser.add_argument("--level", type=float, default=0.9, help="nominal coverage")
     parser.add_argument("--seed", type=int, default=0)
