@@ -68,28 +68,34 @@ def test_best_split_against_brute_force(n_classes, criterion, weighted):
         assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-def table_with_ties():
+def table_with_ties(n, levels):
     rng = np.random.default_rng(1)
-    columns = [rng.normal(size=3000), rng.integers(0, 5, 3000), np.zeros(3000), rng.poisson(0.1, 3000)]
-    columns.append(np.where(rng.random(3000) < 0.6, 0.0, -rng.exponential(size=3000)))
+    columns = [rng.normal(size=n), rng.integers(0, 5, n), np.zeros(n), rng.poisson(0.1, n)]
+    columns += [np.where(rng.random(n) < 0.6, 0.0, -rng.exponential(size=n)), np.round(rng.normal(size=n), 1)]
     X = np.column_stack(columns).astype(np.float32)
-    return X, presort(X, threads=2)
+    table = presort(X, threads=2)
+    assert len(table.edges) == levels
+    return X, table
+
+
+SIZES_AND_LEVELS = [(20, 1), (3000, 2), (10_000, 3), (100_000, 4)]
 
 
 def bin_edges(table, level, f):
     return table.edges[level, f, : table.offsets[level, f + 1] - table.offsets[level, f] + 1]
 
 
-def test_bins_cover_the_table_and_part_no_ties():
-    X, table = table_with_ties()
+@pytest.mark.parametrize(("n", "levels"), SIZES_AND_LEVELS)
+def test_bins_cover_the_table_and_part_no_ties(n, levels):
+    X, table = table_with_ties(n, levels)
     for f in range(X.shape[1]):
         values = table.values[f]
         np.testing.assert_array_equal(X[table.order[f], f], values)
         assert (np.diff(values) >= 0).all()
-        np.testing.assert_array_equal(table.order[f][table.rank[f]], np.arange(3000))
+        np.testing.assert_array_equal(table.order[f][table.rank[f]], np.arange(n))
         for level in range(len(table.edges)):
             edges = bin_edges(table, level, f)
-            assert (edges[0], edges[-1]) == (0, 3000)
+            assert (edges[0], edges[-1]) == (0, n)
             assert (np.diff(edges) > 0).all()
             assert (values[edges[1:-1]] > values[edges[1:-1] - 1]).all()
             cell = table.cell_at[level][table.cells[:, f]]
@@ -98,8 +104,9 @@ def test_bins_cover_the_table_and_part_no_ties():
     assert table.offsets[0, 3] - table.offsets[0, 2] == 1
 
 
-def test_levels_join_whole_bins_and_are_solid_only_where_all_values_are_tied():
-    X, table = table_with_ties()
+@pytest.mark.parametrize(("n", "levels"), SIZES_AND_LEVELS)
+def test_levels_join_whole_bins_and_are_solid_only_where_all_values_are_tied(n, levels):
+    X, table = table_with_ties(n, levels)
     for level in range(1, len(table.edges)):
         for f in range(X.shape[1]):
             below, edges = bin_edges(table, level - 1, f), bin_edges(table, level, f)
