@@ -377,6 +377,15 @@ def test_installed_command_says_one_sentence_and_debug_shows_more(tables):
     assert "Traceback" in err
 
 
+def test_installed_command_warns_in_one_sentence(tables):
+    grid = ["--model", "knn", "--grid", "n_neighbors=1:160", "--criterion", "resubstitution"]
+    code, out, err = installed("select", tables / "iris.csv", "--target", "species", *grid)
+    assert code == 0
+    assert "chosen among 160 models" in out
+    (warned,) = [line for line in err.splitlines() if "warning" in line.lower()]
+    assert warned.startswith("outsample: warning: {'n_neighbors': 160} was rejected, and 9 more: KNeighborsClassifier")
+
+
 def test_unexpected_errors_have_their_own_code(command, tables, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("a bug")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +64,9 @@ app.command()(catalogue.warmup)
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    code = _answered(debug="--debug" in sys.argv[1:])
+    with warnings.catch_warnings():
+        warnings.showwarning = _warned
+        code = _answered(debug="--debug" in sys.argv[1:])
     if code == READER_GONE:
         # Python flushes standard output once more when it ends; nobody is there to take it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -84,6 +87,10 @@ def _answered(debug: bool) -> int:
         return _told("interrupted", INTERRUPTED, debug=False)
     except Exception as error:
         return _told(*_explained(error), debug=debug)
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"outsample: warning: {_sentence(str(message))}", file=sys.stderr)
 
 
 def _told(sentence: str, code: int, *, debug: bool) -> int:

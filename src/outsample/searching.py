@@ -119,8 +119,9 @@ def _judged(
         kind = TypeError if isinstance(root, TypeError) and not isinstance(root, ValueError) else ValueError
         which = "all settings; the first" if len(failed) > 1 else "the only setting,"
         raise kind(f"param_grid: the estimator rejected {which} because {reasons[0]}")
-    for branch, reason in zip(failed, reasons, strict=True):
-        warnings.warn(f"{branch.settings[0]} was rejected: {reason}", FitFailedWarning, stacklevel=2)
+    if failed:
+        others = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        warnings.warn(f"{failed[0].settings[0]} was rejected{others}: {reasons[0]}", FitFailedWarning, stacklevel=2)
     whole = joined(curves, [branch.settings for branch in kept])
     positions = np.concatenate([branch.positions for branch in kept])
     ordered = len(parts) == 1 and parts[0].path.ordered
