@@ -113,7 +113,11 @@ class Workspace:
             most = table.edges.shape[2]
             sides, room, reach = np.empty((rules.n_classes + 2, most)), np.empty(most), np.empty(most)
             far, picks = np.empty(max(cells, most)), np.empty(cells, np.int64)
-            self.scratch = ChannelScratch(far, sides, room, reach, picks, lefts, bounds, left, metric, keys, tally)
+            near = np.empty((2 * rules.n_classes + 7, cells if rules.n_classes else 0))
+            marked = np.empty(near.shape[1], np.int64)
+            self.scratch = ChannelScratch(
+                far, sides, room, reach, near, marked, picks, lefts, bounds, left, metric, keys, tally
+            )
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
@@ -121,9 +125,8 @@ class Workspace:
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
         per_leaf = 8 * (23 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 4)
-        return int(
-            n * per_sample + cells * (64 + 8 * rules.n_channels * (n_histograms + 1)) + rules.max_leaves * per_leaf
-        )
+        per_cell = 64 + 16 * (rules.n_classes + 4) + 8 * rules.n_channels * (n_histograms + 1)
+        return int(n * per_sample + cells * per_cell + rules.max_leaves * per_leaf)
 
 
 class Grown(NamedTuple):

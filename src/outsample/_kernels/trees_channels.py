@@ -56,6 +56,7 @@ class Scratch(NamedTuple):
     ----------
     far : squared distance at the edge of every bin
     sides, room, reach : see `trees_classes`; one column at a time
+    near, marked : see `trees_classes`; bins of all columns that may hold the best split
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
     keys, tally : for sorting members
@@ -65,6 +66,8 @@ class Scratch(NamedTuple):
     sides: NDArray[np.float64]
     room: NDArray[np.float64]
     reach: NDArray[np.float64]
+    near: NDArray[np.float64]
+    marked: NDArray[np.int64]
     picks: NDArray[np.int64]
     lefts: NDArray[np.int64]
     bounds: NDArray[np.float64]

@@ -8,12 +8,13 @@ from numba import njit
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, take
 from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY, FIRST, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
+from .trees_rules import ENTROPY, FIRST, LOW_HALF, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
 
 # Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
 MEAN, WEIGHT, SCALES = 0, 1, 2
 
-# Rows of `sides`.
+# Rows of `sides`, and the first rows of `near`; then come the share of each class inside the bin, the larger squared
+# distance of its two edges, that of the second edge, the mass left of the second edge, and two rows to reckon with.
 SAMPLES_LEFT, MASS_LEFT, SHARES = 0, 1, 2
 
 # With so many classes a bin has few enough corners to try them all.
@@ -84,14 +85,16 @@ def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
 
 
 @njit(**LENT_INNER)
-def bound_corners(before, own, corner, total, bar, limits, metric, x_log_x):
-    """The largest gain above `bar` if some classes of a bin come first, all of them, and then the others; or NO_SPLIT.
+def bound_corners(before, own, marked, corner, total, limits, x_log_x):
+    """The largest gain if some classes of a bin come first, all of them, and then the others; only marked corners.
 
     Inside the bin the left side has between none and all of each class, and a gain is convex: nothing gains more.
     """
     first, n_classes, mass = limits[FIRST], limits[N_CLASSES], float(total[limits[FIRST] - 1])
     most = NO_SPLIT
     for chosen in range(1, (1 << n_classes) - 1):
+        if not marked >> chosen & 1:
+            continue
         taken, rest = 0, own[first - 1]
         for c in range(n_classes):
             share = rest if c == n_classes - 1 else own[first + c]
@@ -101,8 +104,7 @@ def bound_corners(before, own, corner, total, bar, limits, metric, x_log_x):
             if c < n_classes - 1:
                 corner[first + c] = before[first + c] + part
         corner[first - 1] = before[first - 1] + taken
-        far, mass_left = distance_squared(corner, mass, first, n_classes, metric), float(corner[first - 1])
-        if 0.0 < mass_left < mass and worth_a_look(far, bar, mass, mass_left, limits, metric):
+        if 0.0 < float(corner[first - 1]) < mass:
             most = max(most, gain_of_classes(corner, total, limits, x_log_x))
     return most
 
@@ -112,17 +114,22 @@ def sides_of(counts, f, limits, offsets, sides):
     """What lies left of every bin edge of column f: samples, mass, then the mass of each class. Returns the bins."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
     n_channels, start, n_bins = first + n_classes - 1, offsets[f], offsets[f + 1] - offsets[f]
-    for v in range(n_classes + SHARES):
-        sides[v, 0] = 0.0
-    for b in range(n_bins):
-        base = (start + b) * n_channels
-        rest = float(counts[np.uint32(base + first - 1)])
-        sides[SAMPLES_LEFT, b + 1] = sides[SAMPLES_LEFT, b] + float(counts[np.uint32(base)])
-        sides[MASS_LEFT, b + 1] = sides[MASS_LEFT, b] + rest
-        for c in range(n_classes):
-            share = rest if c == n_classes - 1 else float(counts[np.uint32(base + first + c)])
-            rest -= share
-            sides[SHARES + c, b + 1] = sides[SHARES + c, b] + share
+    last = SHARES + n_classes - 1
+    for b in range(n_bins + 1):
+        sides[last, b] = 0.0
+    for v in range(n_channels):
+        # Without weights the channel of samples is that of masses too.
+        row = MASS_LEFT if v == first - 1 else SAMPLES_LEFT if v == 0 else SHARES + v - first
+        running, sign = np.int64(0), 1.0 if v == first - 1 else -1.0 if v >= first else 0.0
+        sides[row, 0] = 0.0
+        for b in range(n_bins):
+            running += counts[np.uint32((start + b) * n_channels + v)]
+            sides[row, b + 1] = float(running)
+        for b in range(n_bins):
+            sides[last, b + 1] += sign * sides[row, b + 1]
+    if first == 1:
+        for b in range(n_bins + 1):
+            sides[SAMPLES_LEFT, b] = sides[MASS_LEFT, b]
     return n_bins
 
 
@@ -178,43 +185,102 @@ def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
 
 
 @njit(**LENT_INNER)
+def list_near(f, n_bins, n_near, level, n_classes, first_cell, counts, scratch):
+    """List the bins of column f that may gain enough, after `n_near` of other columns; returns how many there are."""
+    sides, far, room, reach, near, picks = (
+        scratch.sides, scratch.far, scratch.room, scratch.reach, scratch.near, scratch.picks,
+    )  # fmt: skip
+    n_channels = scratch.left.shape[1]
+    for b in range(n_bins):
+        if reach[b] < level * min(room[b], room[b + 1]) or counts[(first_cell + b) * n_channels] == 0:
+            continue
+        picks[n_near] = np.int64(f) << SHIFT | (first_cell + b)
+        for v in range(n_classes + SHARES):
+            near[v, n_near] = sides[v, b]
+        for c in range(n_classes):
+            near[SHARES + n_classes + c, n_near] = sides[SHARES + c, b + 1] - sides[SHARES + c, b]
+        near[SHARES + 2 * n_classes, n_near] = max(far[b], far[b + 1])
+        near[SHARES + 2 * n_classes + 1, n_near] = far[b + 1]
+        near[SHARES + 2 * n_classes + 2, n_near] = sides[MASS_LEFT, b + 1]
+        n_near += 1
+    return n_near
+
+
+@njit(**LENT_INNER)
+def mark_corners(n_near, mass, level, limits, metric, near, marked):
+    """Mark which corners of a bin, see `bound_corners`, may gain more than level / scale: one bit each.
+
+    The same question as `worth_a_look` asks, without branches, so that the compiler does several bins at a time.
+    """
+    n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
+    mass_left, far = near[SHARES + 2 * n_classes + 3], near[SHARES + 2 * n_classes + 4]
+    for q in range(n_near):
+        marked[q] = 0
+    for chosen in range(1, (1 << n_classes) - 1):
+        for q in range(n_near):
+            mass_left[q], far[q] = near[MASS_LEFT, q], 0.0
+        for c in range(n_classes):
+            taken = float(chosen >> c & 1)
+            for q in range(n_near):
+                mass_left[q] += taken * near[SHARES + n_classes + c, q]
+        for c in range(n_classes):
+            taken, mean = float(chosen >> c & 1), metric[MEAN, c]
+            weight = metric[WEIGHT, c] * mass * mass * (1.0 + 1e-6)
+            for q in range(n_near):
+                share = near[SHARES + c, q] + taken * near[SHARES + n_classes + c, q]
+                difference = share - mass_left[q] * mean
+                far[q] += weight * difference * difference
+        for q in range(n_near):
+            left, right = mass_left[q], mass - mass_left[q]
+            distance, side = np.sqrt(far[q]), (left if left < right else right) * mass * rarest
+            factor = 0.5 + 0.335 * distance / side if distance < 0.5 * side else 1.0
+            marked[q] |= np.int64(factor * far[q] >= level * left * right) << chosen
+
+
+@njit(**LENT_INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
-    sides, far, room, reach, metric = scratch.sides, scratch.far, scratch.room, scratch.reach, scratch.metric
+    near, marked, metric, min_leaf = scratch.near, scratch.marked, scratch.metric, limits[MIN_LEAF]
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
-    first, n_classes, n_channels, min_leaf = limits[FIRST], limits[N_CLASSES], own.size, limits[MIN_LEAF]
-    mass, n_picks = float(total[first - 1]), 0
-    level = bar * metric[SCALES, 0]
+    first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], own.size
+    mass, level, n_near, n_picks = float(total[first - 1]), bar * metric[SCALES, 0], np.int64(0), 0
     for f in range(offsets.size - 1):
-        n_bins = sides_of(counts, f, limits, offsets, sides)
-        distances(sides, n_bins, mass, n_classes, metric, far, room)
-        reaches(sides, n_bins, mass, limits, metric, far, reach)
-        for b in range(n_bins):
-            if reach[b] < level * min(room[b], room[b + 1]):
-                continue
-            base, left = (offsets[f] + b) * n_channels, lefts[n_picks]
-            if counts[base] == 0:
-                continue
-            left[0], left[first - 1] = np.int64(sides[SAMPLES_LEFT, b]), np.int64(sides[MASS_LEFT, b])
-            for c in range(n_classes - 1):
-                left[first + c] = np.int64(sides[SHARES + c, b])
+        n_bins = sides_of(counts, f, limits, offsets, scratch.sides)
+        distances(scratch.sides, n_bins, mass, n_classes, metric, scratch.far, scratch.room)
+        reaches(scratch.sides, n_bins, mass, limits, metric, scratch.far, scratch.reach)
+        n_near = list_near(f, n_bins, n_near, level, n_classes, offsets[f], counts, scratch)
+    few = n_classes <= FEW_CLASSES
+    if few:
+        mark_corners(n_near, mass, level, limits, metric, near, marked)
+    for q in range(n_near):
+        farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
+        f, cell, left = picks[q] >> SHIFT, picks[q] & LOW_HALF, lefts[n_picks]
+        # Where the edge before is too near to the end to be split at, the corners bound nothing.
+        begins = min_leaf > 1 and near[SAMPLES_LEFT, q] < min_leaf
+        opens = (
+            counts[cell * n_channels] > 1 and not solid[f, cell - offsets[f]] and (begins or not few or marked[q] != 0)
+        )
+        mass_after = near[SHARES + 2 * n_classes + 2, q]
+        ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, limits, metric)
+        if not opens and not ends:
+            continue
+        left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
+        for c in range(n_classes - 1):
+            left[first + c] = np.int64(near[SHARES + c, q])
+        for v in range(n_channels):
+            own[v] = counts[cell * n_channels + v]
+        bound = NO_SPLIT
+        if opens:
+            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, limits, metric)
+            if bound > bar and few and not begins:
+                bound = min(bound, bound_corners(left, own, marked[q], corner, total, limits, x_log_x))
+        if ends and left[0] + own[0] < total[0]:
             for v in range(n_channels):
-                own[v] = counts[base + v]
-            bound, mass_before, mass_after = NO_SPLIT, sides[MASS_LEFT, b], sides[MASS_LEFT, b + 1]
-            if own[0] > 1 and not solid[f, b]:
-                bound = bound_unit(own, max(far[b], far[b + 1]), mass_before, mass, bar, limits, metric)
-                # Where the edge before is too near to the end to be split at, the corners bound nothing.
-                begins = min_leaf > 1 and left[0] < min_leaf
-                if bound > bar and n_classes <= FEW_CLASSES and not begins:
-                    bound = min(bound, bound_corners(left, own, corner, total, bar, limits, metric, x_log_x))
-            ends_inside = left[0] + own[0] < total[0] and mass_after < mass
-            if ends_inside and worth_a_look(far[b + 1], bar, mass, mass_after, limits, metric):
-                for v in range(n_channels):
-                    corner[v] = left[v] + own[v]
-                bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
-            if bound > bar:
-                bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | (offsets[f] + b)
-                n_picks += 1
+                corner[v] = left[v] + own[v]
+            bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
+        if bound > bar:
+            bounds[n_picks], picks[n_picks] = bound, picks[q]
+            n_picks += 1
     return n_picks
 
 
