@@ -92,14 +92,14 @@ def test_bins_cover_the_table_and_part_no_ties(n, levels):
         values = table.values[f]
         np.testing.assert_array_equal(X[table.order[f], f], values)
         assert (np.diff(values) >= 0).all()
-        np.testing.assert_array_equal(table.order[f][table.rank[f]], np.arange(n))
+        np.testing.assert_array_equal(table.order[f][table.rank[:, f]], np.arange(n))
         for level in range(len(table.edges)):
             edges = bin_edges(table, level, f)
             assert (edges[0], edges[-1]) == (0, n)
             assert (np.diff(edges) > 0).all()
             assert (values[edges[1:-1]] > values[edges[1:-1] - 1]).all()
             cell = table.cell_at[level][table.cells[:, f]]
-            found = np.searchsorted(edges, table.rank[f], side="right") - 1
+            found = np.searchsorted(edges, table.rank[:, f], side="right") - 1
             np.testing.assert_array_equal(found, cell.astype(int) - table.offsets[level, f])
     assert table.offsets[0, 3] - table.offsets[0, 2] == 1
 

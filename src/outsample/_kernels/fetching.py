@@ -39,6 +39,9 @@ fetch = _nothing if config.DISABLE_JIT else intrinsic(_fetch)
 AHEAD = 16
 """So many steps before it is needed, something is asked for."""
 
+ENTRIES_PER_LINE = 16
+"""Entries of four bytes that memory hands out at once."""
+
 
 @njit(**LENT_INNER)
 def fetch_row(table, rows, q, end):

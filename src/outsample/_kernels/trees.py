@@ -100,13 +100,13 @@ class Workspace:
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
         # One more key than a leaf has: the next one is written before it is known to belong.
-        keys, tally = np.empty((2, LARGEST_SORTED_BIN + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
+        keys, tally = np.empty((2, n + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
         bounds = np.empty(cells)
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
-            bins, steps = np.empty((3, cells + 1), np.int64), np.zeros((2 * leaves, 3), np.int64)
-            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, keys, tally, steps)
+            bins = np.empty((3, cells + 1), np.int64)
+            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, keys, tally)
         else:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)
@@ -123,8 +123,8 @@ class Workspace:
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
-        per_leaf = 8 * (23 + 4 * rules.n_channels)
-        per_sample = 12 + 8 * (2 * rules.n_channels + 4)
+        per_leaf = 8 * (17 + 4 * rules.n_channels)
+        per_sample = 12 + 8 * (2 * rules.n_channels + 6)
         per_cell = 64 + 16 * (rules.n_classes + 4) + 8 * rules.n_channels * (n_histograms + 1)
         return int(n * per_sample + cells * per_cell + rules.max_leaves * per_leaf)
 

@@ -12,7 +12,7 @@ from numba import njit
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
-from .trees_leaves import SIZE, ZERO, level_of, sort_members
+from .trees_leaves import ZERO, find_members, level_of
 from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
 from .trees_values import measure_values, pick_values, scan_values
 
@@ -60,17 +60,12 @@ def search_bin(
 ):  # fmt: skip
     """Try every split inside a bin and the one at its end; `before` it lie these sums. Returns the next bar."""
     f, cell, first, total = pick >> SHIFT, pick & LOW_HALF, limits[FIRST], sums[0, slot]
-    b, m = cell - table.offsets[level, f], leaves[slot, SIZE]
+    b = cell - table.offsets[level, f]
     start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     if not table.solid[level, f, b]:
-        by_members = 2 * m < end - start and m < scratch.keys.shape[1]
-        stop = end
-        if by_members:
-            stop = sort_members(f, slot, start, end, table.rank, place, leaves, scratch.keys, scratch.tally)
-            start = ZERO
         bar = scan(
-            f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
-            x_log_x, of_classes, of_values,
+            f, start, end, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
+            of_classes, of_values,
         )  # fmt: skip
     left = scratch.left[1]
     for v in range(left.size):
@@ -88,19 +83,19 @@ def search_bin(
 
 @njit(**LENT_INNER)
 def scan(
-    f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
-    of_classes, of_values,
+    f, start, end, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
+    of_values,
 ):  # fmt: skip
-    """Try every split between some samples of a leaf, before which lie these sums; returns the next bar."""
+    """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f; returns the next bar.
+
+    `before` them lie these sums.
+    """
+    found = find_members(f, slot, start, end, table, place, leaves, scratch.keys, scratch.tally)
     if of_values is not None:
-        bar = scan_values(
-            f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums,
-            scratch.keys[0],
-        )  # fmt: skip
+        bar = scan_values(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch.keys[0])
     if of_classes is not None:
         bar = scan_classes(
-            f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch,
-            x_log_x,
+            f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x
         )  # fmt: skip
     return bar
 
@@ -109,15 +104,13 @@ def scan(
 def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
     d, n = table.order.shape
-    # A variable, because a bare True would have `scan` compiled once more for it.
-    nothing, by_members = scratch.left[1], d > 0
+    nothing = scratch.left[1]
     for v in range(nothing.size):
         nothing[v] = 0
     if of_classes is not None:
         prepare_metric(sums[0, slot], limits, scratch.metric)
     for f in range(d):
-        found = sort_members(f, slot, ZERO, n, table.rank, place, leaves, scratch.keys, scratch.tally)
         bar = scan(
-            f, ZERO, found, by_members, nothing, bar, slot, limits, table, points, place, leaves, gains, sums,
-            scratch, x_log_x, of_classes, of_values,
+            f, ZERO, n, nothing, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
+            of_classes, of_values,
         )  # fmt: skip

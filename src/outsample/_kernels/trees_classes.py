@@ -286,10 +286,10 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
 
 @njit(**LENT_INNER)
 def scan_classes(
-    f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x
+    f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x
 ):  # fmt: skip
-    """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of the keys."""
-    order, values, state, keys = table.order[f], table.values[f], place.state, scratch.keys[0]
+    """Try every split between `found` samples of the leaf, listed by `find_members`."""
+    values, keys = table.values[f], scratch.keys[0]
     left, metric, total, codes, weights = scratch.left[0], scratch.metric, sums[0, slot], points[0], points[1]
     first, n_classes, mass, last = (
         limits[FIRST],
@@ -299,11 +299,8 @@ def scan_classes(
     )
     for v in range(left.size):
         left[v] = before[v]
-    for k in range(start, stop):
-        p = keys[k] >> SHIFT if by_members else np.int64(k)
-        i = order[p]
-        if state[i] >> 1 != slot:
-            continue
+    for k in range(found):
+        p, i = keys[k] >> SHIFT, np.uint32((keys[k] & LOW_HALF) >> 1)
         if last >= 0 and values[p] > values[last] + CLOSENESS:
             far = distance_squared(left, mass, first, n_classes, metric)
             if worth_a_look(far, bar, mass, float(left[first - 1]), limits, metric):

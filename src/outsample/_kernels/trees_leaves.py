@@ -18,10 +18,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .fetching import AHEAD, fetch
+from .fetching import AHEAD, ENTRIES_PER_LINE, fetch
 from .options import LENT_INNER
 from .trees_presort import SHRINKING
-from .trees_rules import NO_SPLIT
+from .trees_rules import NO_SPLIT, SHIFT
 
 START, END, SIZE, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 NONE = -1
@@ -99,9 +99,9 @@ def divide(slot, new, size_left, used, table, place, leaves):
             p += step
         else:
             i = place.samples[np.uint32(q)]
-            fetch(table.rank, (f, place.samples[min(q + AHEAD, last)]))
+            fetch(table.rank, (place.samples[min(q + AHEAD, last)], f))
             q += 1
-            side = np.int64((table.rank[f, i] < position) == left_is_small)
+            side = np.int64((table.rank[i, f] < position) == left_is_small)
         # No branch, which would be guessed wrongly too often: who stays is written over by the next one.
         own = place.state[i]
         state = place.moved[np.uint32(side), own]
@@ -244,38 +244,60 @@ def fold_histogram(counts, n_channels, level, wanted, table):
 
 
 @njit(**LENT_INNER)
-def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
+def find_members(f, slot, first, last, table, place, leaves, keys, tally):
     """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
 
-    keys[0, k] = position · 2³² + sample. Buckets of equal width are nearly sorted; insertion does the rest.
+    keys[0, k] = position · 2³² + 2 · sample + label, the label as in `state`. Small leaves look at their own samples,
+    others at all samples in between.
     """
-    found, following = 0, min(f + 1, rank.shape[0] - 1)
+    m = leaves[slot, SIZE]
+    if 2 * m < last - first and m < tally.size:
+        return sort_members(f, slot, first, last, table.rank, place, leaves, keys, tally)
+    found, order = 0, table.order
+    for k in range(first, last, ENTRIES_PER_LINE):
+        fetch(order, (f, k))
+    for k in range(first, last):
+        i = order[f, np.uint32(k)]
+        own = place.state[i]
+        # Written first and counted afterwards: a branch would be guessed wrongly too often.
+        keys[0, np.uint32(found)] = np.int64(k) << SHIFT | np.int64(i) << 1 | np.int64(own & 1)
+        found += own >> 1 == slot
+    return found
+
+
+@njit(**LENT_INNER)
+def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
+    """`find_members` from the leaf's own samples.
+
+    Buckets of equal width are nearly sorted; insertion does the rest.
+    """
+    found, end = 0, leaves[slot, END] - 1
     for q in range(leaves[slot, START], leaves[slot, END]):
         i = place.samples[np.uint32(q)]
-        position = np.int64(rank[f, i])
-        fetch(rank, (following, i))
-        # Written first and counted afterwards: a branch would be guessed wrongly too often.
-        keys[1, np.uint32(found)] = position << 32 | i
-        found += (position >= first) & (position < last) & (place.state[i] >> 1 == slot)
+        position = np.int64(rank[i, f])
+        fetch(rank, (place.samples[min(q + AHEAD, end)], f))
+        own = place.state[i]
+        keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | np.int64(own & 1)
+        found += (position >= first) & (position < last) & (own >> 1 == slot)
     if found <= FEW:
         for k in range(found):
             keys[0, k] = keys[1, k]
     else:
-        low, high = keys[1, 0] >> 32, keys[1, 0] >> 32
+        low, high = keys[1, 0] >> SHIFT, keys[1, 0] >> SHIFT
         for k in range(1, found):
-            low, high = min(low, keys[1, k] >> 32), max(high, keys[1, k] >> 32)
-        shift = 32
-        while (high - low) >> (shift - 32) >= found:
+            low, high = min(low, keys[1, k] >> SHIFT), max(high, keys[1, k] >> SHIFT)
+        shift = SHIFT
+        while (high - low) >> (shift - SHIFT) >= found:
             shift += 1
-        n_buckets = ((high - low) >> (shift - 32)) + 1
+        n_buckets = ((high - low) >> (shift - SHIFT)) + 1
         for bucket in range(n_buckets + 1):
             tally[bucket] = 0
         for k in range(found):
-            tally[((keys[1, k] - (low << 32)) >> shift) + 1] += 1
+            tally[((keys[1, k] - (low << SHIFT)) >> shift) + 1] += 1
         for bucket in range(1, n_buckets):
             tally[bucket + 1] += tally[bucket]
         for k in range(found):
-            bucket = (keys[1, k] - (low << 32)) >> shift
+            bucket = (keys[1, k] - (low << SHIFT)) >> shift
             keys[0, tally[bucket]] = keys[1, k]
             tally[bucket] += 1
     for k in range(1, found):

@@ -33,7 +33,7 @@ from .trees_leaves import (
     release,
     wait,
 )
-from .trees_packed_search import UNIT, search_counted, search_small, set_steps
+from .trees_packed_search import UNIT, search_counted, search_small
 from .trees_rules import (
     LEAST_GAIN,
     LOW_HALF,
@@ -56,8 +56,7 @@ class Scratch(NamedTuple):
     groups, worth : per edge of a group of bins: sums left of it, chi-square
     bins, bounds : bins that may hold the best split, the sums at their edges (see `list_bins`), and their bounds
     marked : which groups or bins to look into
-    keys, tally : for sorting members
-    steps : (2 · leaves, 3) by the state of a sample, what it adds in the leaf that is searched; see `search_span`
+    keys, tally : for listing members in the order of a column
     """
 
     groups: NDArray[np.int64]
@@ -67,7 +66,6 @@ class Scratch(NamedTuple):
     marked: NDArray[np.bool_]
     keys: NDArray[np.int64]
     tally: NDArray[np.int32]
-    steps: NDArray[np.int64]
 
 
 @njit(**LENT_INNER)
@@ -149,7 +147,6 @@ def grow_packed(
             bar = bar_of(child, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x)
             if bar == np.inf:
                 continue
-            set_steps(child, ONE, sums[0, child, 0], scratch.steps)
             if m <= small:
                 search_small(child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
             else:
@@ -159,7 +156,6 @@ def grow_packed(
                     clear(counts[h], table.offsets[level, -1])
                     count_members(counts[h], child, ONE, level, table, place, leaves)
                 search_counted(counts[h], child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
-            set_steps(child, ZERO, sums[0, child, 0], scratch.steps)
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= float(m) if limits[PER_NODE] else 1.0
                 dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)

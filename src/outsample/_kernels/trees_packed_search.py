@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .options import LENT_INNER
-from .trees_leaves import COLUMN, POSITION, SIZE, ZERO, level_of, sort_members
+from .trees_leaves import COLUMN, POSITION, ZERO, find_members, level_of
 from .trees_packed_groups import (
     allowance,
     best_edge,
@@ -16,7 +16,7 @@ from .trees_packed_groups import (
     sum_groups,
 )
 from .trees_presort import BINS_JOINED, CLOSENESS
-from .trees_rules import ENTROPY_TIE, LOW_HALF, NO_SPLIT, RELATIVE_TIE, SHIFT, a_little_less
+from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
@@ -25,9 +25,6 @@ BINS_PER_GROUP = 2.0
 
 # Rows of `bins`: column · 2³² + cell, sums left of the bin, sums with it.
 WHICH, BEFORE, AFTER = 0, 1, 2
-
-# Columns of `steps`: what a sample adds to its node, to the distance of the left side, and to the distance allowed.
-SUMS, DISTANCE, ALLOWED = 0, 1, 2
 
 
 @njit(**LENT_INNER)
@@ -87,15 +84,18 @@ def may_begin(before, after, min_leaf):
 @njit(**LENT_INNER)
 def list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins):
     """List the bins of the marked groups, and what lies left of their edges; returns their number."""
+    if min_leaf > 1:
+        for k in range(edges.size - 1):
+            before, after = edges[k], edges[k + 1]
+            too_near = after >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf
+            marked[k] = (marked[k] or may_begin(before, after, min_leaf)) and not too_near
     n_bins, e = 0, 0
     for f in range(offsets.size - 1):
         for first in range(offsets[f], offsets[f + 1], step):
             e += 1
-            before, end = edges[np.uint32(e - 1)], edges[np.uint32(e)]
-            if before == end or not (marked[np.uint32(e - 1)] or may_begin(before, end, min_leaf)):
+            if not marked[np.uint32(e - 1)]:
                 continue
-            if end >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf:
-                continue
+            before = edges[np.uint32(e - 1)]
             for cell in range(first, min(first + step, offsets[f + 1])):
                 after = before + counts[np.uint32(cell)]
                 bins[WHICH, n_bins] = np.int64(f) << SHIFT | cell
@@ -166,56 +166,30 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
 
 
 @njit(**LENT_INNER)
-def set_steps(slot, seen, total, steps):
-    """Samples of a leaf make their steps while it is searched (`seen` is 1), and none else (0)."""
-    size, ones = total >> SHIFT, total & LOW_HALF
-    for label in range(2):
-        steps[2 * slot + label, SUMS] = seen * (UNIT + label)
-        steps[2 * slot + label, DISTANCE] = seen * (label * size - ones)
-        steps[2 * slot + label, ALLOWED] = 0
-
-
-@njit(**LENT_INNER)
-def set_allowance(before, left, after, bar, slot, node, steps):
-    """Let what is allowed grow with each sample of a leaf between two edges; returns what is allowed at `left`."""
-    allowed, growth = allowance(before, after, bar * node.scale, node)
-    steps[2 * slot, ALLOWED], steps[2 * slot + 1, ALLOWED] = growth, growth
-    return allowed + growth * ((left >> SHIFT) - (before >> SHIFT))
-
-
-@njit(**LENT_INNER)
 def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
 
-    `left` are the sums before them, `after` with them. Returns the next bar. What a sample adds is looked up by its
-    state, zeros for other leaves: branches would be guessed wrongly half the time.
+    `left` are the sums before them, `after` with them. Returns the next bar.
     """
-    total, m, before = sums[0, slot, 0], leaves[slot, SIZE], left
-    node, steps = node_of(total, x_log_x.size > 0), scratch.steps
-    order, values, state, keys = table.order, table.values, place.state, scratch.keys
-    by_members = 2 * m < end - start and m < keys.shape[1]
-    if by_members:
-        end = sort_members(f, slot, start, end, table.rank, place, leaves, keys, scratch.tally)
-        start = ZERO
-    distance = (total >> SHIFT) * (left & LOW_HALF) - (left >> SHIFT) * (total & LOW_HALF)
-    allowed = set_allowance(before, left, after, NO_SPLIT if by_members else bar, slot, node, steps)
-    for k in range(start, end):
-        own = state[keys[0, k] & LOW_HALF if by_members else order[f, np.uint32(k)]]
-        left += steps[own, SUMS]
-        distance += steps[own, DISTANCE]
-        allowed += steps[own, ALLOWED]
-        if abs(distance) <= allowed or own >> 1 != slot:
+    total, keys = sums[0, slot, 0], scratch.keys
+    node, size, ones = node_of(total, x_log_x.size > 0), total >> SHIFT, total & LOW_HALF
+    found = find_members(f, slot, start, end, table, place, leaves, keys, scratch.tally)
+    distance = size * (left & LOW_HALF) - (left >> SHIFT) * ones
+    allowed, growth = allowance(left, after, bar * node.scale, node)
+    for k in range(found - 1):
+        label = keys[0, k] & 1
+        left += UNIT + label
+        distance += label * size - ones
+        allowed += growth
+        if abs(distance) <= allowed:
             continue
-        following = k + 1
-        while following < end and not by_members and state[order[f, np.uint32(following)]] >> 1 != slot:
-            following += 1
-        if following == end or not exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
-            continue
-        p = keys[0, k] >> SHIFT if by_members else np.int64(k)
-        q = keys[0, following] >> SHIFT if by_members else np.int64(following)
-        if values[f, q] > values[f, p] + CLOSENESS:
+        p, q = keys[0, k] >> SHIFT, keys[0, k + 1] >> SHIFT
+        if (
+            table.values[f, q] > table.values[f, p] + CLOSENESS
+            and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node)
+        ):  # fmt: skip
             bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
-            allowed = set_allowance(before, left, after, NO_SPLIT if by_members else bar, slot, node, steps)
+            allowed, growth = allowance(left, after, bar * node.scale, node)
     return bar
 
 

@@ -41,7 +41,7 @@ class Presorted(NamedTuple):
         Samples in ascending order of each column.
     values : (d, n) float32
         The column in that order.
-    rank : (d, n) int32
+    rank : (n, d) int32
         Position of each sample in each column's order.
     cells : (n, d) uint16, or uint32 where there are many
         Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
@@ -73,8 +73,8 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     n, d = X.shape
     # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
     block = np.empty((4, d * n), np.int32)
-    order, rank, bits = block[:3].reshape(3, d, n)
-    order, values = order.view(np.uint32), bits.view(np.float32)
+    order, bits = block[:2].reshape(2, d, n)
+    order, values, rank = order.view(np.uint32), bits.view(np.float32), block[2].reshape(n, d)
     levels, most = _n_levels(n), _most_bins(n)
     edges, solid = np.full((levels, d, most + 1), n, np.uint32), np.zeros((levels, d, most), np.bool_)
     n_bins = np.empty((levels, d), np.int64)
@@ -84,7 +84,7 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
         for f in range(part, d, parts):
             make_keys(bits[f], keys)
             keys.sort()
-            place_samples(keys, order[f], rank[f], bits[f])
+            place_samples(keys, order[f], bits[f])
             n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
 
     values[:] = X.T
@@ -101,7 +101,7 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
         cell_at[level + 1] = joined[cell_at[level]]
     narrow = np.uint16 if n_cells <= 2**16 else np.uint32
     cells = block[3].view(narrow)[: n * d].reshape(n, d)
-    over_slices(lambda start, stop: find_cells(start, stop, order, edges[0], offsets[0], cells), d, parts)
+    over_slices(lambda start, stop: find_places(start, stop, order, edges[0], offsets[0], cells, rank), d, parts)
     return Presorted(order, values, rank, cells, edges, solid, offsets, cell_at, cell_above)
 
 
@@ -130,12 +130,10 @@ def make_keys(bits, keys):
 
 
 @njit(**LENT)
-def place_samples(keys, order, rank, bits):
-    """What the sorted keys of a column say: samples in order, the position of each, bits of the values in order."""
+def place_samples(keys, order, bits):
+    """What the sorted keys of a column say: samples in order, and bits of the values in order."""
     for p in range(keys.size):
-        i = np.uint32(keys[p] & 0xFFFFFFFF)
-        order[p] = i
-        rank[i] = p
+        order[p] = np.uint32(keys[p] & 0xFFFFFFFF)
         own = keys[p] >> 32
         bits[p] = own if own >= 0 else own ^ 0x7FFFFFFF
 
@@ -172,12 +170,14 @@ def cut_bins(values, edges, solid):
 
 
 @njit(**LENT)
-def find_cells(start, stop, order, edges, offsets, cells):
-    """Tell each sample its histogram cell in columns `start` … `stop` − 1."""
+def find_places(start, stop, order, edges, offsets, cells, rank):
+    """Tell each sample its histogram cell and its position in columns `start` … `stop` − 1."""
     for f in range(start, stop):
         for b in range(offsets[f + 1] - offsets[f]):
             for p in range(edges[f, b], edges[f, b + 1]):
-                cells[order[f, p], f] = offsets[f] + b
+                i = order[f, p]
+                cells[i, f] = offsets[f] + b
+                rank[i, f] = p
 
 
 def _join_bins(

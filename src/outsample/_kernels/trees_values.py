@@ -8,7 +8,7 @@ from numba import njit
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_values, take
 from .trees_presort import CLOSENESS
-from .trees_rules import FIRST, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
+from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
 
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
@@ -77,18 +77,15 @@ def pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch
 
 
 @njit(**LENT_INNER)
-def scan_values(f, start, stop, by_members, before, bar, slot, limits, table, points, place, leaves, gains, sums, keys):
-    """Try every split between the leaf's samples at places `start` … `stop` − 1 of column f, or of `keys`."""
-    order, values, state, first, total = table.order[f], table.values[f], place.state, limits[FIRST], sums[0, slot]
+def scan_values(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, keys):
+    """Try every split between `found` samples of the leaf, listed by `find_members`."""
+    values, first, total = table.values[f], limits[FIRST], sums[0, slot]
     labels, weights, whole = points[first], points[first - 1], float(total[first])
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     size_left, mass_left, sum_left = before[0], before[first - 1], before[first]
     last = np.int64(-1)
-    for k in range(start, stop):
-        p = keys[k] >> SHIFT if by_members else np.int64(k)
-        i = order[p]
-        if state[i] >> 1 != slot:
-            continue
+    for k in range(found):
+        p, i = keys[k] >> SHIFT, np.uint32((keys[k] & LOW_HALF) >> 1)
         own = float(mass_left)
         distance = mass * (float(sum_left) - own * mean)
         if (
