@@ -195,6 +195,18 @@ def test_a_draw_does_not_depend_on_its_company(scheme):
     np.testing.assert_array_equal(many[4], LabelDraws(scheme, y, 7, SEED)[4])
 
 
+@pytest.mark.parametrize("n", [24, 3000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_draws_made_later_are_the_same(n, n_classes):
+    draws = LabelDraws(FreePermutation(), np.arange(n) % n_classes, 9, SEED)
+    later = draws.later(range(2, 8))
+    assert (len(later), later.ndim) == (6, 2)
+    np.testing.assert_array_equal(later[1:4], draws[3:6])
+    np.testing.assert_array_equal(np.stack(list(later)), draws[2:8])
+    # Codes stay codes, never a mask, whatever their type.
+    assert later[0].dtype.kind in "iu"
+
+
 def test_draws_differ_from_each_other_and_between_seeds():
     y = np.arange(30)
     draws = LabelDraws(FreePermutation(), y, 5, SEED)

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from outsample.threads import in_turn, over_slices, side_by_side
+from outsample.threads import in_stages, in_turn, over_slices, side_by_side
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
@@ -82,3 +82,76 @@ def test_a_slow_task_does_not_hold_up_the_others():
 
     in_turn(work, range(6), 2)
     assert len(set(others)) == 1
+
+
+def in_blocks(length, size):
+    return [range(first, min(first + size, length)) for first in range(0, length, size)]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_stages_prepare_every_block_and_do_every_task_once_in_order(parts, size):
+    prepared, done = [], []
+
+    def prepare(block):
+        prepared.append(block)
+        return [10 * k for k in block]
+
+    def work(task, part):
+        assert part < parts
+        done.append(task)
+        return task + 1
+
+    blocks = in_blocks(17, size)
+    assert list(in_stages(prepare, work, blocks, parts)) == [10 * k + 1 for k in range(17)]
+    assert sorted(prepared, key=lambda block: block.start) == blocks
+    assert sorted(done) == [10 * k for k in range(17)]
+
+
+def test_stages_hand_results_on_while_others_are_still_done():
+    seen = threading.Event()
+
+    def work(task, part):
+        if task == 5:
+            assert seen.wait(10)
+        return task
+
+    results = in_stages(list, work, in_blocks(6, 1), 2)
+    assert next(results) == 0
+    seen.set()
+    assert list(results) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("broken", ["prepare", "work"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_errors_in_stages_reach_the_caller(broken, parts):
+    def fail(name, number):
+        if name == broken and number == 4:
+            raise ValueError(name)
+
+    def prepare(block):
+        fail("prepare", block.start)
+        return list(block)
+
+    def work(task, part):
+        fail("work", task)
+        return task
+
+    with pytest.raises(ValueError, match=broken):
+        list(in_stages(prepare, work, in_blocks(9, 2), parts))
+
+
+def test_stages_left_early_begin_nothing_more():
+    done = []
+
+    def work(task, part):
+        done.append(task)
+        return task
+
+    results = in_stages(list, work, in_blocks(1000, 2), 2)
+    assert next(results) == 0
+    results.close()
+    begun = len(done)
+    assert begun < 1000
+    assert side_by_side(lambda part: part, 2) == [0, 1]
+    assert len(done) == begun

@@ -325,6 +325,7 @@ class LabelDraws(Sequence[Array]):
         self._length = n_draws if self._all is None else len(self._all)
         self._drawer = scheme.drawer(y)
         self._slow = not _long_and_binary(y)
+        self.label_ndim = y.ndim
 
     def __len__(self) -> int:
         return self._length
@@ -335,12 +336,14 @@ class LabelDraws(Sequence[Array]):
             return self._stacked(range(*index.indices(len(self))))
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
-        drawn = self._drawn(index)
-        return drawn.astype(self._y.dtype) if drawn.dtype == np.bool_ else drawn
+        return self.drawn(index).astype(self._y.dtype, copy=False)
 
-    def _drawn(self, index: int) -> Array:
-        """Draw `index`; class codes 0 and 1 may be truth values."""
-        return self._drawer(child_generator(self._seed, index)) if self._all is None else np.asarray(self._all[index])
+    def drawn(self, index: int) -> Array:
+        """Draw `index`; class codes 0 and 1 may come as single bytes."""
+        if self._all is not None:
+            return np.asarray(self._all[index])
+        drawn = self._drawer(child_generator(self._seed, index))
+        return drawn.view(np.uint8) if drawn.dtype == np.bool_ else drawn
 
     def _stacked(self, indices: range) -> Array:
         """Several draws; where they are long and take time, threads share them."""
@@ -350,10 +353,14 @@ class LabelDraws(Sequence[Array]):
 
         def fill(start: int, stop: int) -> None:
             for k in range(start + 1, stop + 1):
-                stack[k] = self._drawn(indices[k])
+                stack[k] = self.drawn(indices[k])
 
         over_slices(fill, len(indices) - 1, n_threads() if self._slow and stack.size > _SHORT else 1)
         return stack
+
+    def later(self, indices: range) -> DrawnLater:
+        """Some of the draws, each made when it is asked for."""
+        return DrawnLater(self, indices)
 
     def fresh(self, index: int, how_many: int) -> Array:
         """Further label vectors of the same scheme, for judging fit `index` on labels it never saw.
@@ -364,6 +371,23 @@ class LabelDraws(Sequence[Array]):
             return self._all
         rng = child_generator(self._seed, index, 1)
         return np.stack([self.scheme.draw(self._y, rng) for _ in range(how_many)])
+
+
+class DrawnLater(Sequence[Array]):
+    """Some of many draws, each made when it is asked for; two class codes come as single bytes."""
+
+    def __init__(self, draws: LabelDraws, indices: range) -> None:
+        self._draws, self._indices = draws, indices
+        self.ndim = draws.label_ndim + 1
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A label vector, (n[, outputs]), or a stack of them for a slice."""
+        if isinstance(index, slice):
+            return np.stack([self._draws.drawn(i) for i in self._indices[index]])
+        return self._draws.drawn(self._indices[index])
 
 
 def _long_and_binary(y: Array) -> bool:

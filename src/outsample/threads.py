@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -105,3 +106,84 @@ def in_turn(work: Callable[[Any, int], Any], tasks: Any, parts: int) -> list[Any
 
     side_by_side(take_turns, max(1, min(parts, len(tasks))))
     return results
+
+
+def in_stages(
+    prepare: Callable[[range], Sequence[Any]], work: Callable[[Any, int], Any], blocks: Sequence[range], parts: int
+) -> Iterator[Any]:
+    """[work(task, part) for each task], handed on in order while others are still done.
+
+    `blocks` cut the numbers of all tasks, from 0 on, into ranges; prepare(block) gives the tasks of one. Whichever
+    thread is free takes the next task, or prepares a block when few tasks are left.
+    """
+    stages = _Stages(prepare, work, blocks, parts)
+    alone = parts == 1 or getattr(_here, "is_helper", False)
+    others = [] if alone else [_helpers().submit(stages.take_turns, part) for part in range(1, parts)]
+    try:
+        while stages.step(0):
+            yield from stages.results()
+    finally:
+        stages.stop()
+        for other in others:
+            other.result()
+    yield from stages.results()
+
+
+class _Stages:
+    """What the threads of `in_stages` share: blocks to prepare, tasks to do, results to hand on."""
+
+    def __init__(
+        self,
+        prepare: Callable[[range], Sequence[Any]],
+        work: Callable[[Any, int], Any],
+        blocks: Sequence[range],
+        parts: int,
+    ) -> None:
+        self._prepare, self._work, self._few = prepare, work, parts
+        self._blocks, self._tasks = deque(blocks), deque[tuple[int, Any]]()
+        self._done: dict[int, Any] = {}
+        self._preparing, self._handed_on = 0, 0
+        self._changed = threading.Condition()
+
+    def step(self, part: int) -> bool:
+        """Prepare a block or do a task; False when nothing is left to begin."""
+        block = task = None
+        with self._changed:
+            self._changed.wait_for(lambda: self._blocks or self._tasks or not self._preparing)
+            if self._blocks and len(self._tasks) < self._few:
+                block = self._blocks.popleft()
+                self._preparing += 1
+            elif self._tasks:
+                task = self._tasks.popleft()
+        if block is not None:
+            self._prepare_block(block)
+        elif task is not None:
+            self._done[task[0]] = self._work(task[1], part)
+        return block is not None or task is not None
+
+    def _prepare_block(self, block: range) -> None:
+        tasks: Sequence[Any] = ()
+        try:
+            tasks = self._prepare(block)
+        finally:
+            with self._changed:
+                self._tasks.extend(zip(block, tasks, strict=False))
+                self._preparing -= 1
+                self._changed.notify_all()
+
+    def take_turns(self, part: int) -> None:
+        """Work until nothing is left."""
+        while self.step(part):
+            pass
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        with self._changed:
+            self._blocks.clear()
+            self._tasks.clear()
+
+    def results(self) -> Iterator[Any]:
+        """What is done and next in order."""
+        while self._handed_on in self._done:
+            yield self._done.pop(self._handed_on)
+            self._handed_on += 1

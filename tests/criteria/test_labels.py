@@ -23,6 +23,7 @@ from outsample import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from outsample.draws import FreePermutation, LabelDraws, WithReplacement
 from outsample.losses import AbsoluteLoss, SquaredLoss, ZeroOneLoss
 from outsample.paths.base import Smoother
+from outsample.paths.trees import CutTreeDesign
 from outsample.problem import LABEL_DRAWS
 from outsample.running import child_seed, seed_sequence
 
@@ -332,6 +333,20 @@ def test_monte_carlo_error_tells_the_spread_of_repeated_runs():
     spread = np.std([run.out_sample for run in runs], ddof=1)
     claimed = np.mean([run.monte_carlo_error for run in runs])
     assert 0.6 < spread / claimed < 1.5
+
+
+@pytest.mark.parametrize("criterion", [Permutation(12), LabelBootstrap(12), Rademacher(12)])
+@pytest.mark.parametrize("n", [90, 2600])
+def test_labels_drawn_while_trees_grow_against_labels_drawn_before(criterion, n, monkeypatch):
+    X, y = RNG.normal(size=(n, 4)), RNG.choice(["no", "yes"], n)
+    search = outsample.GridSearch(
+        DecisionTreeClassifier(), {"max_leaf_nodes": [2, 5, 9]}, criterion=criterion, refit=False, random_state=0
+    )
+    streamed = clone(search).fit(X, y).curve_
+    monkeypatch.setattr(CutTreeDesign, "streams", False)
+    at_once = clone(search).fit(X, y).curve_
+    np.testing.assert_array_equal(streamed.draws, at_once.draws)
+    np.testing.assert_array_equal(streamed.out_sample, at_once.out_sample)
 
 
 def test_standard_error_does_not_shrink_with_draws():

@@ -47,8 +47,14 @@ def _batch_size(problem: Problem) -> int:
     lean = design.lean(problem.loss.statistic)
     per_row = 1 if lean else design.n_models * problem.fitted_width
     within_memory = problem.memory // (8 * design.n_samples * (per_row + 1))
-    within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (8 * design.n_samples)) if lean else within_memory
+    per_label = 1 if _may_draw_later(problem) else 8
+    within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (per_label * design.n_samples)) if lean else within_memory
     return max(1, min(within_memory, within_cache))
+
+
+def _may_draw_later(problem: Problem) -> bool:
+    """Whether label vectors are needed only while they are fitted."""
+    return problem.design.streams and problem.loss.statistic == "confusion" and problem.y.ndim == 1
 
 
 class _Judge:
@@ -59,9 +65,10 @@ class _Judge:
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
         self.constant = _best_constants(self.loss, self.pools, problem.y)
+        self.draws_later = _may_draw_later(problem) and len(self.pools) == 1 and self.constant is None
 
     def __call__(self, batch: range) -> Floats:
-        Y = self.draws[batch.start : batch.stop]
+        Y = self.draws.later(batch) if self.draws_later else self.draws[batch.start : batch.stop]
         seeds = ChildIntegers(self.seed, LEARNER_DRAWS, batch)
         try:
             in_sample, no_information = self._errors(Y, seeds, batch)
@@ -76,7 +83,7 @@ class _Judge:
         """The batch again, draw by draw, so that the one that failed can be named."""
         return np.concatenate([self(range(i, i + 1)) for i in batch], axis=1)
 
-    def _errors(self, Y: Array, seeds: Sequence[int], batch: range) -> tuple[Floats, Floats]:
+    def _errors(self, Y: Any, seeds: Sequence[int], batch: range) -> tuple[Floats, Floats]:
         """(in-sample error, error against labels without information), each (draws, models)."""
         pool = self.pools[0]
         if len(self.pools) == 1 and Y.ndim == 2:
@@ -107,7 +114,7 @@ class _Judge:
                 )
         return errors[0], errors[1]
 
-    def _constant_optimism(self, Y: Array) -> Floats:
+    def _constant_optimism(self, Y: Any) -> Floats:
         if self.constant is None:
             return np.zeros(len(Y))
         expected = crossed_over_pools(self.loss, self.pools, self.constant, self.weight, sample_axis=0)

@@ -13,13 +13,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+
+class Draws(Protocol):
+    """Label vectors that are drawn when they are asked for; otherwise like an array (draws, n)."""
+
+    @property
+    def ndim(self) -> int:
+        """Axes of the whole stack."""
+
+    def __len__(self) -> int:
+        """The number of draws."""
+
+    def __getitem__(self, index: Any) -> Array:
+        """One label vector, or a stack of them for a slice."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +133,11 @@ class Design(ABC):
     batched : True when one call with many label vectors is the fast way (the kernel uses threads itself);
         False when single draws are better spread over joblib workers.
     fits_per_draw : learning episodes one label vector costs.
+    streams : whether `confusions` takes label vectors that are drawn when it asks for them.
     """
 
     batched: bool = True
+    streams: bool = False
     fits_per_draw: int = 1
     n_samples: int
     n_models: int
@@ -168,11 +184,11 @@ class Design(ABC):
         """
         return None
 
-    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+    def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         """Weighted shares of (drawn label a, predicted label b), (draws, models, K, K), each summing to one.
 
         All that zero-one loss and loss matrices need. Designs that can count without writing the
-        predictions down override this.
+        predictions down override this. Y is an array, or `Draws` where the design `streams`.
         """
         return confusion_shares(Y, self.fitted(Y, "predict", seeds), self._n_classes, self.weight)
 

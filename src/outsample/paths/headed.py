@@ -57,7 +57,11 @@ class _HeadedDesign(Design):
             return None
         return self._inner.left_out_predictions(y, folds, response)
 
-    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        return self._inner.streams
+
+    def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         return self._inner.confusions(Y, seeds)
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:

@@ -75,7 +75,7 @@ class DepthDesign(CutTreeDesign):
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
         return self._each.predict(y, X_new, response, seed)
 
-    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+    def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         if self._prepared() is None:
             return self._each.confusions(Y, seeds)
         return super().confusions(Y, seeds)

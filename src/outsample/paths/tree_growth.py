@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.threads import in_turn, n_threads
+from outsample.threads import in_stages, n_threads
 
-from .base import Array, Floats
+from .base import Array, Draws, Floats
 
 MEMORY_BUDGET = 512 * 2**20
 """Bytes all threads together may use for their work on label vectors."""
-
-_SMALL_TABLE = 200_000
-"""Entries of a table that one thread counts before a second is awake."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -112,30 +109,34 @@ class Grower:
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
         self._rules = self._make_rules(stopping)._replace(per_node=per_node)
         self._sizes = kernel.bin_sizes(self._table) if self._rules.packed else np.empty(0, np.int64)
+        self._together = kernel.lanes_for(self._sizes) if self._rules.packed else 1
         self._spaces: list[Any] = []
 
-    def grow(self, Y: Array, with_leaves: bool = False) -> Iterator[Growth]:
-        """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded."""
+    def grow(self, Y: Array | Draws, with_leaves: bool = False) -> Iterator[Growth]:
+        """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded.
+
+        A few label vectors are asked for at a time, so they may be drawn only then.
+        """
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
         spaces = self._workspaces(threads, n_histograms)
+        together = max(1, min(self._together, math.ceil(draws / threads)))
+        blocks = [range(first, min(first + together, draws)) for first in range(0, draws, together)]
+
+        def begun(block: range) -> list[tuple[Array, NDArray[np.int64]]]:
+            return self._begun(Y[block.start : block.stop])
 
         def grown(task: tuple[Array, NDArray[np.int64]], thread: int) -> Growth:
             return self._grow_one(*task, spaces[thread], with_leaves)
 
-        for first in range(0, draws, 16 * threads):
-            part = Y[first : first + 16 * threads].astype(np.uint8 if self._rules.packed else Y.dtype, copy=False)
-            yield from in_turn(grown, list(zip(part, self._roots(part, threads), strict=True)), threads)
+        return in_stages(begun, grown, blocks, threads)
 
-    def _roots(self, Y: Array, threads: int) -> list[NDArray[np.int64]]:
-        """The histogram each tree begins with, where the kernel wants one; a few label vectors at a time."""
+    def _begun(self, Y: Array) -> list[tuple[Array, NDArray[np.int64]]]:
+        """Each label vector with the histogram its tree begins with, empty where the kernel counts that itself."""
         if not self._rules.packed:
-            return [np.empty(0, np.int64)] * len(Y)
-        threads = threads if self._table.cells.size > _SMALL_TABLE else 1
-        together = min(self._kernel.lanes_for(self._sizes), math.ceil(len(Y) / threads))
-        parts = [Y[first : first + together] for first in range(0, len(Y), together)]
-        roots = in_turn(lambda part, _: self._kernel.roots_of(self._table, self._sizes, part), parts, threads)
-        return list(np.concatenate(roots))
+            return [(y, np.empty(0, np.int64)) for y in Y]
+        Y = Y.astype(np.uint8, copy=False)
+        return list(zip(Y, self._kernel.roots_of(self._table, self._sizes, Y), strict=True))
 
     def _workspaces(self, threads: int, n_histograms: int) -> list[Any]:
         """Memory for each thread, kept for the next label vectors."""

@@ -122,7 +122,11 @@ class CutTreeDesign(Design):
         nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes()))
         return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])
 
-    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        return self._prepared() is not None
+
+    def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         if self.classes is None:
             raise TypeError("confusions need a classifier, this design was bound for regression")
         trees = self._trees(Y, "predict", seeds)
@@ -139,7 +143,7 @@ class CutTreeDesign(Design):
         return np.stack(rows)
 
     def _trees(
-        self, Y: Array, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
+        self, Y: Any, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
     ) -> Iterator[tuple[NodeTable, NDArray[Any]]]:
         """(nodes, leaf of each sample) of the tree of each label vector; without leaves the sums are there."""
         grower = self._prepared() if Y.ndim == 2 else None
