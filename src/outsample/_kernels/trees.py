@@ -105,8 +105,8 @@ class Workspace:
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
-            bins = np.empty((3, cells + 1), np.int64)
-            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, keys, tally)
+            bins, picked = (np.empty((rows, cells + 1), np.int64) for rows in (3, 2))
+            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, picked, keys, tally)
         else:
             lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
             left = np.empty((2, channels), np.int64)
@@ -125,7 +125,7 @@ class Workspace:
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
         per_leaf = 8 * (17 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 6)
-        per_cell = 64 + 16 * (rules.n_classes + 4) + 8 * rules.n_channels * (n_histograms + 1)
+        per_cell = 80 + 16 * (rules.n_classes + 4) + 8 * rules.n_channels * (n_histograms + 1)
         return int(n * per_sample + cells * per_cell + rules.max_leaves * per_leaf)
 
 

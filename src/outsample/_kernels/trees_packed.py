@@ -56,6 +56,7 @@ class Scratch(NamedTuple):
     groups, worth : per edge of a group of bins: sums left of it, chi-square
     bins, bounds : bins that may hold the best split, the sums at their edges (see `list_bins`), and their bounds
     marked : which groups or bins to look into
+    picked : the marked groups, first bin and sums left of it
     keys, tally : for listing members in the order of a column
     """
 
@@ -64,6 +65,7 @@ class Scratch(NamedTuple):
     bins: NDArray[np.int64]
     bounds: NDArray[np.float64]
     marked: NDArray[np.bool_]
+    picked: NDArray[np.int64]
     keys: NDArray[np.int64]
     tally: NDArray[np.int32]
 
@@ -94,14 +96,18 @@ def share_counts(slot, new, counts, table, place, leaves):
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
     larger, smaller = leaves[slot, SIZE], leaves[new, SIZE]
     level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
+    # Many samples are counted once, for both, in the bins of the larger child.
+    many = h != NONE and smaller * table.cells.shape[1] > 2 * table.offsets[level, -1]
+    counted = level if many else level_new
     if h_new != NONE:
-        clear(counts[h_new], table.offsets[level_new, -1])
-        count_members(counts[h_new], new, ONE, level_new, table, place, leaves)
+        clear(counts[h_new], table.offsets[counted, -1])
+        count_members(counts[h_new], new, ONE, counted, table, place, leaves)
     if h == NONE:
         return
-    if h_new != NONE and level_new == level:
+    if h_new != NONE and counted == level:
         for cell in range(table.offsets[level, -1]):
             counts[h, cell] -= counts[h_new, cell]
+        fold_histogram(counts[h_new], 1, level, level_new, table)
     else:
         count_members(counts[h], new, MINUS_ONE, level, table, place, leaves)
     fold_histogram(counts[h], 1, level, level_of(larger, n, n_levels), table)

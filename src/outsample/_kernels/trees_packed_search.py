@@ -82,27 +82,34 @@ def may_begin(before, after, min_leaf):
 
 
 @njit(**LENT_INNER)
-def list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins):
+def mind_the_ends(edges, size, min_leaf, marked):
+    """Unmark groups too near to an end to be split in, and mark those where such a region ends."""
+    for k in range(edges.size - 1):
+        before, after = edges[k], edges[k + 1]
+        too_near = after >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf
+        marked[k] = (marked[k] or may_begin(before, after, min_leaf)) and not too_near
+
+
+@njit(**LENT_INNER)
+def list_bins(counts, edges, step, offsets, marked, picked, bins):
     """List the bins of the marked groups, and what lies left of their edges; returns their number."""
-    if min_leaf > 1:
-        for k in range(edges.size - 1):
-            before, after = edges[k], edges[k + 1]
-            too_near = after >> SHIFT < min_leaf or size - (before >> SHIFT) < min_leaf
-            marked[k] = (marked[k] or may_begin(before, after, min_leaf)) and not too_near
-    n_bins, e = 0, 0
+    n_picked, n_bins, e = 0, 0, 0
     for f in range(offsets.size - 1):
         for first in range(offsets[f], offsets[f + 1], step):
+            # Written first and counted afterwards: a branch would be guessed wrongly too often.
+            picked[WHICH, np.uint32(n_picked)] = np.int64(f) << SHIFT | first
+            picked[BEFORE, np.uint32(n_picked)] = edges[np.uint32(e)]
+            n_picked += marked[np.uint32(e)]
             e += 1
-            if not marked[np.uint32(e - 1)]:
-                continue
-            before = edges[np.uint32(e - 1)]
-            for cell in range(first, min(first + step, offsets[f + 1])):
-                after = before + counts[np.uint32(cell)]
-                bins[WHICH, n_bins] = np.int64(f) << SHIFT | cell
-                bins[BEFORE, n_bins], bins[AFTER, n_bins] = before, after
-                n_bins += before != after
-                before = after
         e += 1
+    for k in range(n_picked):
+        which, before = picked[WHICH, k], picked[BEFORE, k]
+        rest = offsets[(which >> SHIFT) + 1] - (which & LOW_HALF)
+        for own in range(which, which + min(step, rest)):
+            after = before + counts[np.uint32(own & LOW_HALF)]
+            bins[WHICH, n_bins], bins[BEFORE, n_bins], bins[AFTER, n_bins] = own, before, after
+            n_bins += before != after
+            before = after
     return n_bins
 
 
@@ -126,7 +133,9 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
         bar = max(bar, a_little_less(gain_packed(edges[edge], total, x_log_x), node.mass if entropy else 0.0))
     bins, bounds, marked = scratch.bins, scratch.bounds, scratch.marked
     mark(edges[:-1], edges[1:], bar * node.scale, node, marked)
-    n_listed = list_bins(counts, edges, step, size, min_leaf, offsets, marked, bins)
+    if min_leaf > 1:
+        mind_the_ends(edges, size, min_leaf, marked)
+    n_listed = list_bins(counts, edges, step, offsets, marked, scratch.picked, bins)
     mark(bins[BEFORE, :n_listed], bins[AFTER, :n_listed], bar * node.scale, node, marked)
     n_picks, best = 0, 0
     for k in range(n_listed):
