@@ -142,16 +142,23 @@ def test_errors_in_stages_reach_the_caller(broken, parts):
 
 
 def test_stages_left_early_begin_nothing_more():
-    done = []
+    caller, left, late, done = threading.current_thread(), threading.Event(), [], []
+
+    def prepare(block):
+        if threading.current_thread() is not caller and block.start > 0:
+            # Still preparing when nobody wants the results any more.
+            assert left.wait(10)
+            late.extend(block)
+        return list(block)
 
     def work(task, part):
         done.append(task)
         return task
 
-    results = in_stages(list, work, in_blocks(1000, 2), 2)
+    results = in_stages(prepare, work, in_blocks(1000, 2), 2)
     assert next(results) == 0
+    threading.Timer(0.2, left.set).start()
     results.close()
-    begun = len(done)
-    assert begun < 1000
+    assert len(done) < 1000
+    assert not set(late) & set(done)
     assert side_by_side(lambda part: part, 2) == [0, 1]
-    assert len(done) == begun

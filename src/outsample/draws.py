@@ -325,7 +325,6 @@ class LabelDraws(Sequence[Array]):
         self._length = n_draws if self._all is None else len(self._all)
         self._drawer = scheme.drawer(y)
         self._slow = not _long_and_binary(y)
-        self.label_ndim = y.ndim
 
     def __len__(self) -> int:
         return self._length
@@ -360,7 +359,7 @@ class LabelDraws(Sequence[Array]):
 
     def later(self, indices: range) -> DrawnLater:
         """Some of the draws, each made when it is asked for."""
-        return DrawnLater(self, indices)
+        return DrawnLater(self, indices, self._y.ndim + 1)
 
     def fresh(self, index: int, how_many: int) -> Array:
         """Further label vectors of the same scheme, for judging fit `index` on labels it never saw.
@@ -376,9 +375,8 @@ class LabelDraws(Sequence[Array]):
 class DrawnLater(Sequence[Array]):
     """Some of many draws, each made when it is asked for; two class codes come as single bytes."""
 
-    def __init__(self, draws: LabelDraws, indices: range) -> None:
-        self._draws, self._indices = draws, indices
-        self.ndim = draws.label_ndim + 1
+    def __init__(self, draws: LabelDraws, indices: range, ndim: int) -> None:
+        self._draws, self._indices, self.ndim = draws, indices, ndim
 
     def __len__(self) -> int:
         return len(self._indices)

@@ -142,7 +142,7 @@ class _Stages:
         self._prepare, self._work, self._few = prepare, work, parts
         self._blocks, self._tasks = deque(blocks), deque[tuple[int, Any]]()
         self._done: dict[int, Any] = {}
-        self._preparing, self._handed_on = 0, 0
+        self._preparing, self._handed_on, self._stopped = 0, 0, False
         self._changed = threading.Condition()
 
     def step(self, part: int) -> bool:
@@ -167,7 +167,8 @@ class _Stages:
             tasks = self._prepare(block)
         finally:
             with self._changed:
-                self._tasks.extend(zip(block, tasks, strict=False))
+                if not self._stopped:
+                    self._tasks.extend(zip(block, tasks, strict=False))
                 self._preparing -= 1
                 self._changed.notify_all()
 
@@ -179,6 +180,7 @@ class _Stages:
     def stop(self) -> None:
         """Begin nothing more."""
         with self._changed:
+            self._stopped = True
             self._blocks.clear()
             self._tasks.clear()
 

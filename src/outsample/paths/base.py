@@ -133,11 +133,9 @@ class Design(ABC):
     batched : True when one call with many label vectors is the fast way (the kernel uses threads itself);
         False when single draws are better spread over joblib workers.
     fits_per_draw : learning episodes one label vector costs.
-    streams : whether `confusions` takes label vectors that are drawn when it asks for them.
     """
 
     batched: bool = True
-    streams: bool = False
     fits_per_draw: int = 1
     n_samples: int
     n_models: int
@@ -198,6 +196,11 @@ class Design(ABC):
         in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
         spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
         return np.stack([in_sample, spread], axis=-1)
+
+    @property
+    def streams(self) -> bool:
+        """Whether `confusions` takes label vectors that are drawn when it asks for them."""
+        return False
 
     @property
     def tied(self) -> bool:

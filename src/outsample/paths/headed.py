@@ -58,7 +58,7 @@ class _HeadedDesign(Design):
         return self._inner.left_out_predictions(y, folds, response)
 
     @property
-    def streams(self) -> bool:  # type: ignore[override]
+    def streams(self) -> bool:
         return self._inner.streams
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:

@@ -123,7 +123,7 @@ class CutTreeDesign(Design):
         return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])
 
     @property
-    def streams(self) -> bool:  # type: ignore[override]
+    def streams(self) -> bool:
         return self._prepared() is not None
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
