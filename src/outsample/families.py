@@ -71,6 +71,8 @@ def _branches_of_one(
     fast: bool,
 ) -> list[Branch]:
     members = [candidates[i] for i in positions]
+    if fast and len(members[0]) == 1:
+        return [_over_one_parameter(estimator, members, np.array(positions), response, weighted)]
     parameter = _path_parameter(estimator, members, response, weighted) if fast else None
     if parameter is None:
         return [_refitted(estimator, members, np.array(positions))]
@@ -84,6 +86,17 @@ def _branches_of_one(
     ]
 
 
+def _over_one_parameter(
+    estimator: Any, candidates: list[dict[str, Any]], positions: Positions, response: str, weighted: bool
+) -> Branch:
+    (parameter,) = candidates[0]
+    values = [candidate[parameter] for candidate in candidates]
+    path = _fast_path(clone(estimator), parameter, values, response, weighted)
+    if path is None:
+        return _refitted(estimator, candidates, positions)
+    return _branch(path, parameter, candidates, positions)
+
+
 def _identity(value: Any) -> Any:
     """Something by which equal values of a grid can be told from others."""
     return repr(value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
@@ -93,18 +106,18 @@ def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], respon
     """The parameter with the longest fast path, if any has one."""
     values = {name: list({_identity(c[name]): c[name] for c in candidates}.values()) for name in candidates[0]}
     for name in sorted(values, key=lambda name: -len(values[name])):
-        if _has_fast_path(estimator, name, values[name], response, weighted):
+        if _fast_path(estimator, name, values[name], response, weighted) is not None:
             return name
     return None
 
 
-def _has_fast_path(estimator: Any, name: str, values: list[Any], response: str, weighted: bool) -> bool:
-    """Whether a family serves these values; values it cannot read are left to the estimator to reject."""
+def _fast_path(estimator: Any, name: str, values: list[Any], response: str, weighted: bool) -> Path | None:
+    """The path of a family that serves these values; values it cannot read are left to the estimator to reject."""
     try:
         path = find_path(estimator, name, values, response=response, weighted=weighted)
     except (ValueError, TypeError):
-        return False
-    return not isinstance(path, RefitPath)
+        return None
+    return None if isinstance(path, RefitPath) else path
 
 
 def _along(
@@ -119,7 +132,12 @@ def _along(
     prototype = clone(estimator).set_params(**{k: _copied(v) for k, v in others.items()})
     values = [candidate[parameter] for candidate in candidates]
     path = find_path(prototype, parameter, values, response=response, weighted=weighted)
-    order = _order_of(path, parameter, values)
+    return _branch(path, parameter, candidates, positions)
+
+
+def _branch(path: Path, parameter: str, candidates: list[dict[str, Any]], positions: Positions) -> Branch:
+    """A path along one parameter with the settings it serves."""
+    order = _order_of(path, parameter, [candidate[parameter] for candidate in candidates])
     return Branch(path, tuple(candidates[i] for i in order), positions[order])
 
 
@@ -148,12 +166,9 @@ def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
 def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: Positions) -> Branch:
     names = list(candidates[0])
     if len(names) == 1:
-        values = [candidate[names[0]] for candidate in candidates]
-        path = RefitPath(estimator, names[0], values)
-        order = _order_of(path, names[0], values)
-    else:
-        path, order = RefitPath.over(estimator, candidates), np.arange(len(candidates))
-    return Branch(path, tuple(candidates[i] for i in order), positions[order])
+        path = RefitPath(estimator, names[0], [candidate[names[0]] for candidate in candidates])
+        return _branch(path, names[0], list(candidates), positions)
+    return Branch(RefitPath.over(estimator, candidates), tuple(candidates), positions)
 
 
 MODELS_LAST = (

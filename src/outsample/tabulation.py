@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from outsample.losses import Floats
 from outsample.searching import Outcome, fold_scores, mean_scores
@@ -83,4 +82,4 @@ def _scores(outcome: Outcome, back: NDArray[np.intp], table: Columns) -> tuple[F
 
 def _ranks(scores: Floats) -> NDArray[np.int32]:
     known = np.where(np.isnan(scores), np.nanmin(scores) - 1, scores)
-    return np.asarray(rankdata(-known, method="min")).astype(np.int32)
+    return (1 + np.searchsorted(np.sort(-known), -known)).astype(np.int32)
