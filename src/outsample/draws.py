@@ -335,7 +335,8 @@ class LabelDraws(Sequence[Array]):
             return self._stacked(range(*index.indices(len(self))))
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
-        return self.drawn(index).astype(self._y.dtype, copy=False)
+        drawn = self.drawn(index)
+        return drawn.astype(self._y.dtype) if drawn.dtype == np.uint8 else drawn
 
     def drawn(self, index: int) -> Array:
         """Draw `index`; class codes 0 and 1 may come as single bytes."""

@@ -94,9 +94,7 @@ def scan(
     if of_values is not None:
         bar = scan_values(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch.keys[0])
     if of_classes is not None:
-        bar = scan_classes(
-            f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x
-        )  # fmt: skip
+        bar = scan_classes(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x)
     return bar
 
 

@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
     near, marked : see `trees_classes`; bins of all columns that may hold the best split
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
-    keys, tally : for sorting members
+    keys, tally : for listing members in the order of a column
     """
 
     far: NDArray[np.float64]

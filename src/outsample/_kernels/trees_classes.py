@@ -285,9 +285,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
 
 
 @njit(**LENT_INNER)
-def scan_classes(
-    f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x
-):  # fmt: skip
+def scan_classes(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x):
     """Try every split between `found` samples of the leaf, listed by `find_members`."""
     values, keys = table.values[f], scratch.keys[0]
     left, metric, total, codes, weights = scratch.left[0], scratch.metric, sums[0, slot], points[0], points[1]

@@ -271,11 +271,11 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
 
     Buckets of equal width are nearly sorted; insertion does the rest.
     """
-    found, end = 0, leaves[slot, END] - 1
+    found, last_listed = 0, leaves[slot, END] - 1
     for q in range(leaves[slot, START], leaves[slot, END]):
         i = place.samples[np.uint32(q)]
         position = np.int64(rank[i, f])
-        fetch(rank, (place.samples[min(q + AHEAD, end)], f))
+        fetch(rank, (place.samples[min(q + AHEAD, last_listed)], f))
         own = place.state[i]
         keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | np.int64(own & 1)
         found += (position >= first) & (position < last) & (own >> 1 == slot)

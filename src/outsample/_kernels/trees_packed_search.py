@@ -193,10 +193,8 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
         if abs(distance) <= allowed:
             continue
         p, q = keys[0, k] >> SHIFT, keys[0, k + 1] >> SHIFT
-        if (
-            table.values[f, q] > table.values[f, p] + CLOSENESS
-            and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node)
-        ):  # fmt: skip
+        apart = table.values[f, q] > table.values[f, p] + CLOSENESS
+        if apart and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
             bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
             allowed, growth = allowance(left, after, bar * node.scale, node)
     return bar

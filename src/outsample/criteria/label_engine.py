@@ -27,8 +27,8 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     The zero-mean part of an optimism that no learner can influence, the one of the best constant, is taken away:
     for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
     """
-    size = _batch_size(problem)
     judge = _Judge(problem, draws)
+    size = _batch_size(problem, judge.draws_later)
     batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
@@ -39,7 +39,7 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     return np.concatenate(results, axis=1)
 
 
-def _batch_size(problem: Problem) -> int:
+def _batch_size(problem: Problem, draws_later: bool) -> int:
     """Draws per batch: one where single draws go to workers, else as many as the memory budget holds."""
     design = problem.design
     if not design.batched:
@@ -47,25 +47,26 @@ def _batch_size(problem: Problem) -> int:
     lean = design.lean(problem.loss.statistic)
     per_row = 1 if lean else design.n_models * problem.fitted_width
     within_memory = problem.memory // (8 * design.n_samples * (per_row + 1))
-    per_label = 1 if _may_draw_later(problem) else 8
+    per_label = 1 if draws_later else 8
     within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (per_label * design.n_samples)) if lean else within_memory
     return max(1, min(within_memory, within_cache))
 
 
-def _may_draw_later(problem: Problem) -> bool:
-    """Whether label vectors are needed only while they are fitted."""
-    return problem.design.streams and problem.loss.statistic == "confusion" and problem.y.ndim == 1
-
-
 class _Judge:
-    """Fits a batch of drawn label vectors and measures the optimism of each fit."""
+    """Fits a batch of drawn label vectors and measures the optimism of each fit.
+
+    Attributes
+    ----------
+    draws_later : label vectors are needed only while they are fitted, so they are drawn only then.
+    """
 
     def __init__(self, problem: Problem, draws: LabelDraws) -> None:
         self.design, self.loss, self.response = problem.design, problem.loss, problem.response
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
         self.constant = _best_constants(self.loss, self.pools, problem.y)
-        self.draws_later = _may_draw_later(problem) and len(self.pools) == 1 and self.constant is None
+        summed_up = self.loss.statistic == "confusion" and len(self.pools) == 1 and problem.y.ndim == 1
+        self.draws_later = summed_up and self.constant is None and self.design.streams
 
     def __call__(self, batch: range) -> Floats:
         Y = self.draws.later(batch) if self.draws_later else self.draws[batch.start : batch.stop]
