@@ -23,8 +23,17 @@ UNIT = np.int64(1 << SHIFT)
 
 BINS_PER_GROUP = 2.0
 
+FINENESS = 8
+"""Leaves smaller by this factor use the bins of larger ones: fine bins are cheap where groups come first."""
+
 # Rows of `bins`: column · 2³² + cell, sums left of the bin, sums with it.
 WHICH, BEFORE, AFTER = 0, 1, 2
+
+
+@njit(**LENT_INNER)
+def level_for(size, n, n_levels):
+    """The level of bins for a leaf of this size."""
+    return level_of(FINENESS * size, n, n_levels)
 
 
 @njit(**LENT_INNER)
@@ -153,7 +162,7 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
 def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf with a histogram."""
     total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
-    node, level = node_of(total, entropy), level_of(total >> SHIFT, n, table.offsets.shape[0])
+    node, level = node_of(total, entropy), level_for(total >> SHIFT, n, table.offsets.shape[0])
     offsets = table.offsets[level]
     n_picks, best, bar = pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x)
     # The most promising bin before all others, only for the bar; then all in order.
