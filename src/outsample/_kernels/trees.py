@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .trees_channels import Scratch as ChannelScratch
-from .trees_channels import grow_channels
+from .trees_channels import grow_channels, make_scratch
 from .trees_leaves import make_place
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
-from .trees_presort import LARGEST_SORTED, Presorted, presort
+from .trees_presort import FINENESS, LARGEST_SORTED, Presorted, presort
 from .trees_roots import bin_sizes, lanes_for, roots_of
 from .trees_rules import LOW_HALF, SHIFT
 
@@ -80,7 +80,8 @@ class Rules(NamedTuple):
         """The whole numbers, in the order of `trees_rules`."""
         first = 1 + self.weighted
         numbers = (self.max_leaves, self.max_depth, self.min_split, self.min_leaf, LARGEST_SORTED)
-        return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node], np.int64)
+        fineness = 1 if self.n_classes and not self.packed else FINENESS
+        return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node, fineness], np.int64)
 
     def floors(self) -> NDArray[np.float64]:
         """The real numbers, in the order of `trees_rules`."""
@@ -101,23 +102,13 @@ class Workspace:
         self.sums = np.empty((2, leaves, channels), np.int64)
         # One more key than a leaf has: the next one is written before it is known to belong.
         keys, tally = np.empty((2, n + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
-        bounds = np.empty(cells)
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
             bins, picked = (np.empty((rows, cells + 1), np.int64) for rows in (3, 2))
-            self.scratch = PackedScratch(groups, worth, bins, bounds, marked, picked, keys, tally)
+            self.scratch = PackedScratch(groups, worth, bins, np.empty(cells), marked, picked, keys, tally)
         else:
-            lefts, metric = np.empty((cells + 1, channels), np.int64), np.empty((3, max(rules.n_classes, 2)))
-            left = np.empty((2, channels), np.int64)
-            most = table.edges.shape[2]
-            sides, room, reach = np.empty((rules.n_classes + 2, most)), np.empty(most), np.empty(most)
-            far, picks = np.empty(max(cells, most)), np.empty(cells, np.int64)
-            near = np.empty((2 * rules.n_classes + 7, cells if rules.n_classes else 0))
-            marked = np.empty(near.shape[1], np.int64)
-            self.scratch = ChannelScratch(
-                far, sides, room, reach, near, marked, picks, lefts, bounds, left, metric, keys, tally
-            )
+            self.scratch = make_scratch(cells, d, table.solid.shape[2], channels, rules.n_classes, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
@@ -125,7 +116,7 @@ class Workspace:
         n, cells = table.order.shape[1], int(table.offsets[0, -1])
         per_leaf = 8 * (17 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 6)
-        per_cell = 80 + 16 * (rules.n_classes + 4) + 8 * rules.n_channels * (n_histograms + 1)
+        per_cell = 136 + 24 * rules.n_classes + 8 * rules.n_channels * (n_histograms + 2)
         return int(n * per_sample + cells * per_cell + rules.max_leaves * per_leaf)
 
 

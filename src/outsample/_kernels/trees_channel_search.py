@@ -12,9 +12,9 @@ from numba import njit
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import measure_classes, pick_classes, prepare_metric, scan_classes
-from .trees_leaves import ZERO, find_members, level_of
-from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
-from .trees_values import measure_values, pick_values, scan_values
+from .trees_leaves import ZERO, bins_together, find_members, level_of
+from .trees_rules import ENTROPY, FINE, FIRST, LOW_HALF, SHIFT, a_little_less
+from .trees_values import mark_values, measure_values, pick_values, scan_values, sum_value_groups
 
 
 @njit(**LENT_INNER)
@@ -24,20 +24,23 @@ def search_counted(
 ):  # fmt: skip
     """Best split that gains more than `bar`, of a leaf with a histogram.
 
-    The best bin edge gains no more than the best split does. The most promising of the bins that may gain more is
-    looked into first, and then those that may still gain more.
+    The best edge of bins, or of groups of bins, gains no more than the best split does. The most promising of the bins
+    that may gain more is looked into first, and then those that may still gain more.
     """
     total = sums[0, slot]
-    level = level_of(total[0], place.state.size, table.offsets.shape[0])
+    level = level_of(limits[FINE] * total[0], place.state.size, table.offsets.shape[0])
     offsets, solid = table.offsets[level], table.solid[level]
-    mass = float(total[limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
-    n_picks = 0
+    mass = float(total[limits[FIRST] - 1])
+    rounding, n_picks = mass if limits[ENTROPY] else 0.0, 0
     if of_values is not None:
-        bar = max(bar, a_little_less(measure_values(counts, total, limits, offsets, scratch.far), mass))
-        n_picks = pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch)
+        far, room, step = scratch.far, scratch.room, bins_together(total[0], place.state.size, level)
+        n_edges = sum_value_groups(counts, step, limits[FIRST], offsets, scratch.exact, scratch.sides)
+        bar = max(bar, a_little_less(measure_values(total, n_edges, limits, scratch.sides, far, room), 0.0))
+        mark_values(n_edges, mass, bar * mass, square_unit, scratch.sides, far, room, scratch.marked)
+        n_picks = pick_values(counts, total, bar, limits, square_unit, step, offsets, solid, scratch)
     if of_classes is not None:
         prepare_metric(total, limits, scratch.metric)
-        bar = max(bar, a_little_less(measure_classes(counts, total, limits, offsets, scratch, x_log_x), mass))
+        bar = max(bar, a_little_less(measure_classes(counts, total, limits, offsets, scratch, x_log_x), rounding))
         n_picks = pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x)
     best = 0
     for k in range(n_picks):
@@ -50,7 +53,7 @@ def search_counted(
                 counts, scratch.picks[pick], scratch.lefts[pick], bar, slot, limits, level, table, points, place,
                 leaves, gains, sums, scratch, x_log_x, of_classes, of_values,
             )  # fmt: skip
-            bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], mass))
+            bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], rounding))
 
 
 @njit(**LENT_INNER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -36,6 +36,7 @@ from .trees_leaves import (
     wait,
 )
 from .trees_rules import (
+    FINE,
     FIRST,
     LEAST_GAIN,
     MAX_DEPTH,
@@ -54,20 +55,23 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    far : squared distance at the edge of every bin
-    sides, room, reach : see `trees_classes`; one column at a time
-    near, marked : see `trees_classes`; bins of all columns that may hold the best split
+    exact, sides, far, room : per edge what lies left of it, as integers and as floats, the squared distance and the
+        product of the masses; for classes of the bins of one column, for real values of all groups of bins
+    marked : for real values, which groups to look into
+    reach, near, corners : for classes, see `trees_classes`
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
     keys, tally : for listing members in the order of a column
     """
 
-    far: NDArray[np.float64]
+    exact: NDArray[np.int64]
     sides: NDArray[np.float64]
+    far: NDArray[np.float64]
     room: NDArray[np.float64]
+    marked: NDArray[np.bool_]
     reach: NDArray[np.float64]
     near: NDArray[np.float64]
-    marked: NDArray[np.int64]
+    corners: NDArray[np.int64]
     picks: NDArray[np.int64]
     lefts: NDArray[np.int64]
     bounds: NDArray[np.float64]
@@ -75,6 +79,31 @@ class Scratch(NamedTuple):
     metric: NDArray[np.float64]
     keys: NDArray[np.int64]
     tally: NDArray[np.int32]
+
+
+def make_scratch(
+    cells: int, columns: int, most_bins: int, n_channels: int, n_classes: int, keys: NDArray[Any], tally: NDArray[Any]
+) -> Scratch:
+    """Room for so many cells; `n_classes` is 0 for real values."""
+    edges, near = (most_bins + 1, cells) if n_classes else (cells + columns, 0)
+    far, room, reach = np.empty((3, edges))
+    return Scratch(
+        exact=np.empty((edges, n_channels), np.int64),
+        sides=np.empty((max(n_classes, 3) + 2, edges)),
+        far=far,
+        room=room,
+        marked=np.empty(edges, np.bool_),
+        reach=reach,
+        near=np.empty((2 * n_classes + 7, near)),
+        corners=np.empty(near, np.int64),
+        picks=np.empty(cells, np.int64),
+        lefts=np.empty((cells + 1, n_channels), np.int64),
+        bounds=np.empty(cells),
+        left=np.empty((2, n_channels), np.int64),
+        metric=np.empty((3, max(n_classes, 2))),
+        keys=keys,
+        tally=tally,
+    )
 
 
 @njit(**LENT_INNER)
@@ -89,6 +118,14 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
             continue
         if of_values is not None:
             mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
+            if level == 0 and first == 1:
+                # Nearly always: no lookup and no masses.
+                for f in range(d):
+                    base = 3 * cells[i, f]
+                    counts[np.uint32(base)] += sign
+                    counts[np.uint32(base + 1)] += total
+                    counts[np.uint32(base + 2)] += square
+                continue
             for f in range(d):
                 base = cell_at[cells[i, f]] * n_channels
                 counts[np.uint32(base)] += sign
@@ -110,10 +147,10 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
 @njit(**LENT_INNER)
 def share_counts(slot, new, counts, table, points, place, leaves, n_channels, limits, of_classes, of_values):
     """Histograms of both children, from the parent's: what the smaller one has, the larger one has not."""
-    n, n_levels = place.state.size, table.offsets.shape[0]
+    n, n_levels, fine = place.state.size, table.offsets.shape[0], limits[FINE]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
     larger, smaller = leaves[slot, SIZE], leaves[new, SIZE]
-    level, level_new = level_of(larger + smaller, n, n_levels), level_of(smaller, n, n_levels)
+    level, level_new = level_of(fine * (larger + smaller), n, n_levels), level_of(fine * smaller, n, n_levels)
     if h_new != NONE:
         clear(counts[h_new], table.offsets[level_new, -1] * n_channels)
         count_members(
@@ -128,7 +165,7 @@ def share_counts(slot, new, counts, table, points, place, leaves, n_channels, li
         count_members(
             counts[h], new, MINUS_ONE, level, table, points, place, leaves, n_channels, limits, of_classes, of_values
         )
-    fold_histogram(counts[h], n_channels, level, level_of(larger, n, n_levels), table)
+    fold_histogram(counts[h], n_channels, level, level_of(fine * larger, n, n_levels), table)
 
 
 @njit(**LENT)
@@ -172,7 +209,7 @@ def grow_channels(
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_of(m, place.state.size, table.offsets.shape[0])
+                    level = level_of(limits[FINE] * m, place.state.size, table.offsets.shape[0])
                     clear(counts[h], table.offsets[level, -1] * n_channels)
                     count_members(
                         counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits, of_classes,

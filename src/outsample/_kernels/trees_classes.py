@@ -207,7 +207,7 @@ def list_near(f, n_bins, n_near, level, n_classes, first_cell, counts, scratch):
 
 
 @njit(**LENT_INNER)
-def mark_corners(n_near, mass, level, limits, metric, near, marked):
+def mark_corners(n_near, mass, level, limits, metric, near, corners):
     """Mark which corners of a bin, see `bound_corners`, may gain more than level / scale: one bit each.
 
     The same question as `worth_a_look` asks, without branches, so that the compiler does several bins at a time.
@@ -215,7 +215,7 @@ def mark_corners(n_near, mass, level, limits, metric, near, marked):
     n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
     mass_left, far = near[SHARES + 2 * n_classes + 3], near[SHARES + 2 * n_classes + 4]
     for q in range(n_near):
-        marked[q] = 0
+        corners[q] = 0
     for chosen in range(1, (1 << n_classes) - 1):
         for q in range(n_near):
             mass_left[q], far[q] = near[MASS_LEFT, q], 0.0
@@ -234,13 +234,13 @@ def mark_corners(n_near, mass, level, limits, metric, near, marked):
             left, right = mass_left[q], mass - mass_left[q]
             distance, side = np.sqrt(far[q]), (left if left < right else right) * mass * rarest
             factor = 0.5 + 0.335 * distance / side if distance < 0.5 * side else 1.0
-            marked[q] |= np.int64(factor * far[q] >= level * left * right) << chosen
+            corners[q] |= np.int64(factor * far[q] >= level * left * right) << chosen
 
 
 @njit(**LENT_INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
-    near, marked, metric, min_leaf = scratch.near, scratch.marked, scratch.metric, limits[MIN_LEAF]
+    near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, limits[MIN_LEAF]
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
     first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], own.size
     mass, level, n_near, n_picks = float(total[first - 1]), bar * metric[SCALES, 0], np.int64(0), 0
@@ -251,14 +251,14 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
         n_near = list_near(f, n_bins, n_near, level, n_classes, offsets[f], counts, scratch)
     few = n_classes <= FEW_CLASSES
     if few:
-        mark_corners(n_near, mass, level, limits, metric, near, marked)
+        mark_corners(n_near, mass, level, limits, metric, near, corners)
     for q in range(n_near):
         farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
         f, cell, left = picks[q] >> SHIFT, picks[q] & LOW_HALF, lefts[n_picks]
         # Where the edge before is too near to the end to be split at, the corners bound nothing.
         begins = min_leaf > 1 and near[SAMPLES_LEFT, q] < min_leaf
         opens = (
-            counts[cell * n_channels] > 1 and not solid[f, cell - offsets[f]] and (begins or not few or marked[q] != 0)
+            counts[cell * n_channels] > 1 and not solid[f, cell - offsets[f]] and (begins or not few or corners[q] != 0)
         )
         mass_after = near[SHARES + 2 * n_classes + 2, q]
         ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, limits, metric)
@@ -273,7 +273,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
         if opens:
             bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, limits, metric)
             if bound > bar and few and not begins:
-                bound = min(bound, bound_corners(left, own, marked[q], corner, total, limits, x_log_x))
+                bound = min(bound, bound_corners(left, own, corners[q], corner, total, limits, x_log_x))
         if ends and left[0] + own[0] < total[0]:
             for v in range(n_channels):
                 corner[v] = left[v] + own[v]

@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 
 from .fetching import AHEAD, ENTRIES_PER_LINE, fetch
 from .options import LENT_INNER
-from .trees_presort import SHRINKING
+from .trees_presort import BINS_JOINED, SHRINKING
 from .trees_rules import NO_SPLIT, SHIFT
 
 START, END, SIZE, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 NONE = -1
+
+# In the whole table.
+BINS_PER_GROUP = 2.0
 
 # No more keys are sorted by insertion alone.
 FEW = 16
@@ -220,6 +223,15 @@ def level_of(size, n, n_levels):
         level += 1
         asked *= SHRINKING
     return level
+
+
+@njit(**LENT_INNER)
+def bins_together(size, n, level):
+    """Bins that a leaf of this size looks at as one group at first: the fewer samples they hold, the more."""
+    asked = BINS_PER_GROUP * np.sqrt(n / size)
+    for _ in range(level):
+        asked /= BINS_JOINED
+    return max(1, int(asked))
 
 
 @njit(**LENT_INNER)

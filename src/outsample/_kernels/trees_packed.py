@@ -28,11 +28,13 @@ from .trees_leaves import (
     fold_histogram,
     histograms_of_children,
     least_wanted,
+    level_of,
     plant,
     release,
     wait,
 )
-from .trees_packed_search import UNIT, level_for, search_counted, search_small
+from .trees_packed_search import UNIT, search_counted, search_small
+from .trees_presort import FINENESS
 from .trees_rules import (
     LEAST_GAIN,
     LOW_HALF,
@@ -94,7 +96,7 @@ def share_counts(slot, new, counts, table, place, leaves):
     n, n_levels = place.state.size, table.offsets.shape[0]
     h, h_new = leaves[slot, HISTOGRAM], leaves[new, HISTOGRAM]
     larger, smaller = leaves[slot, SIZE], leaves[new, SIZE]
-    level, level_new = level_for(larger + smaller, n, n_levels), level_for(smaller, n, n_levels)
+    level, level_new = level_of(FINENESS * (larger + smaller), n, n_levels), level_of(FINENESS * smaller, n, n_levels)
     # Many samples are counted once, for both, in the bins of the larger child.
     many = h != NONE and smaller * table.cells.shape[1] > 2 * table.offsets[level, -1]
     counted = level if many else level_new
@@ -109,7 +111,7 @@ def share_counts(slot, new, counts, table, place, leaves):
         fold_histogram(counts[h_new], 1, level, level_new, table)
     else:
         count_members(counts[h], new, MINUS_ONE, level, table, place, leaves)
-    fold_histogram(counts[h], 1, level, level_for(larger, n, n_levels), table)
+    fold_histogram(counts[h], 1, level, level_of(FINENESS * larger, n, n_levels), table)
 
 
 @njit(**LENT_INNER)
@@ -157,7 +159,7 @@ def grow_packed(
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_for(m, labels.size, n_levels)
+                    level = level_of(FINENESS * m, labels.size, n_levels)
                     clear(counts[h], table.offsets[level, -1])
                     count_members(counts[h], child, ONE, level, table, place, leaves)
                 search_counted(counts[h], child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .options import LENT_INNER
-from .trees_leaves import COLUMN, POSITION, ZERO, find_members, level_of
+from .trees_leaves import COLUMN, POSITION, ZERO, bins_together, find_members, level_of
 from .trees_packed_groups import (
     allowance,
     best_edge,
@@ -15,25 +15,14 @@ from .trees_packed_groups import (
     node_of,
     sum_groups,
 )
-from .trees_presort import BINS_JOINED, CLOSENESS
+from .trees_presort import CLOSENESS, FINENESS
 from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
 """What one sample adds to its node, besides its label."""
 
-BINS_PER_GROUP = 2.0
-
-FINENESS = 8
-"""Leaves smaller by this factor use the bins of larger ones: fine bins are cheap where groups come first."""
-
 # Rows of `bins`: column · 2³² + cell, sums left of the bin, sums with it.
 WHICH, BEFORE, AFTER = 0, 1, 2
-
-
-@njit(**LENT_INNER)
-def level_for(size, n, n_levels):
-    """The level of bins for a leaf of this size."""
-    return level_of(FINENESS * size, n, n_levels)
 
 
 @njit(**LENT_INNER)
@@ -131,11 +120,7 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
     """
     total, entropy = sums[0, slot, 0], x_log_x.size > 0
     size, node = total >> SHIFT, node_of(total, entropy)
-    # Bins were made for larger nodes: a smaller one takes more of them together.
-    asked = BINS_PER_GROUP * np.sqrt(n / node.mass)
-    for _ in range(level):
-        asked /= BINS_JOINED
-    step = max(1, int(asked))
+    step = bins_together(size, n, level)
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:
@@ -162,7 +147,7 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
 def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
     """Best split that gains more than `bar`, of a leaf with a histogram."""
     total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
-    node, level = node_of(total, entropy), level_for(total >> SHIFT, n, table.offsets.shape[0])
+    node, level = node_of(total, entropy), level_of(FINENESS * (total >> SHIFT), n, table.offsets.shape[0])
     offsets = table.offsets[level]
     n_picks, best, bar = pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x)
     # The most promising bin before all others, only for the bar; then all in order.

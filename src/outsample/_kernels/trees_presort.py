@@ -28,6 +28,9 @@ BINS_JOINED = 4
 SHRINKING = BINS_JOINED**2
 """Leaves smaller by this factor use bins of the next level."""
 
+FINENESS = 8
+"""Where groups of bins are looked at first, leaves smaller by this factor still use the bins of larger ones."""
+
 LARGEST_SORTED = 24
 """Leaves with no more samples are sorted instead of counted in bins."""
 

@@ -8,7 +8,7 @@ from numba import njit
 from .options import LENT_INNER
 
 # Places in `limits` (int64) and `floors` (float64).
-MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE, FINE = range(10)
 LEAST_GAIN, LEAST_SPREAD, SQUARE_UNIT = 0, 1, 2
 
 NO_SPLIT = -1.0

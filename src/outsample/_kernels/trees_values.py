@@ -1,4 +1,8 @@
-"""Where a node of real values may gain: its bins, and the samples inside a bin."""
+"""Where a node of real values may gain: groups of its bins, their bins, and the samples inside a bin.
+
+Edges of groups are listed column after column, each column with the edge before its first bin: group e lies between
+edges e and e + 1.
+"""
 
 from __future__ import annotations
 
@@ -13,66 +17,119 @@ from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, bound_insid
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
 
-
-@njit(**LENT_INNER)
-def measure_values(counts, total, limits, offsets, far):
-    """Squared distances at all bin edges into `far`; returns the gain at one of the best, or NO_SPLIT."""
-    first, n_channels = limits[FIRST], total.size
-    size, mass, mean = total[0], float(total[first - 1]), float(total[first]) / float(total[first - 1])
-    most, room, best_mass, best_sum = -1.0, 1.0, 0.0, 0.0
-    for f in range(offsets.size - 1):
-        n_left, mass_left, sum_left = np.int64(0), np.int64(0), np.int64(0)
-        for cell in range(offsets[f], offsets[f + 1]):
-            base = cell * n_channels
-            n_left += counts[np.uint32(base)]
-            mass_left += counts[np.uint32(base + first - 1)]
-            sum_left += counts[np.uint32(base + first)]
-            own = float(mass_left)
-            distance, product = mass * (float(sum_left) - own * mean), own * (mass - own)
-            far[cell] = distance * distance * ABOVE
-            if far[cell] * room > most * product and min(n_left, size - n_left) >= max(limits[MIN_LEAF], 1):
-                most, room, best_mass, best_sum = far[cell], product, own, float(sum_left)
-    return gain_of_values(best_mass, best_sum, mass, float(total[first])) if most >= 0.0 else NO_SPLIT
+# Rows of `sides`: samples, mass and sum left of an edge; sum and squares of the group after it.
+SAMPLES_LEFT, MASS_LEFT, SUM_LEFT, SUM, SQUARES = 0, 1, 2, 3, 4
 
 
 @njit(**LENT_INNER)
-def pick_values(counts, total, bar, limits, square_unit, offsets, solid, scratch):
-    """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
-    lefts, bounds, picks, fars = scratch.lefts, scratch.bounds, scratch.picks, scratch.far
-    first, n_channels = limits[FIRST], total.size
-    mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
-    level, n_picks = bar * mass, 0
+def sum_value_groups(counts, step, first, offsets, exact, sides):
+    """What lies left of the edges of all groups of `step` bins, as integers and as floats, and in the groups.
+
+    Returns the number of edges.
+    """
+    n_channels, e = exact.shape[1], 0
     for f in range(offsets.size - 1):
-        n_left, mass_left, sum_left = np.int64(0), np.int64(0), np.int64(0)
-        far_before, product_before = 0.0, 0.0
-        for cell in range(offsets[f], offsets[f + 1]):
-            base = cell * n_channels
-            if counts[base] == 0:
-                continue
-            inside, part = float(counts[base + first - 1]), float(counts[base + first])
-            before, after = float(mass_left), float(mass_left + counts[base + first - 1])
-            far, product = fars[cell], after * (mass - after)
-            squares = float(counts[base + first + 1]) * square_unit
-            within = max(inside * squares - part * part, 0.0) + 1e-12 * inside * squares
-            farther, spread, nearest = max(far_before, far), 0.25 * mass * mass * within, min(product_before, product)
-            ends = far >= level * product and after < mass
-            # (a + b)² ≤ 2a² + 2b² spares most bins two roots.
-            opens = counts[base] > 1 and 2.0 * (farther + spread) >= level * nearest
-            if ends or (opens and not solid[f, cell - offsets[f]]):
-                about = max(squares - 2.0 * mean * part + inside * mean * mean, 0.0)
-                about += 1e-12 * (squares + inside * mean * mean)
-                bound = gain_of_values(after, float(sum_left) + part, mass, float(total[first])) if ends else NO_SPLIT
-                if opens and not solid[f, cell - offsets[f]]:
-                    reach = np.sqrt(farther) + np.sqrt(spread)
-                    bound = max(bound, bound_inside(reach, mass, mass, before, after, 1.0, about, False))
-                if bound > bar:
-                    bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | cell
-                    lefts[n_picks, 0], lefts[n_picks, first - 1], lefts[n_picks, first] = n_left, mass_left, sum_left
-                    n_picks += 1
-            n_left += counts[base]
-            mass_left += counts[base + first - 1]
-            sum_left += counts[base + first]
-            far_before, product_before = far, product
+        size, mass, total = np.int64(0), np.int64(0), np.int64(0)
+        for start in range(offsets[f], offsets[f + 1] + step, step):
+            # After the last group comes an empty one.
+            own, squares = np.int64(0), np.int64(0)
+            exact[e, 0], exact[e, first - 1], exact[e, first] = size, mass, total
+            sides[SAMPLES_LEFT, e], sides[MASS_LEFT, e], sides[SUM_LEFT, e] = float(size), float(mass), float(total)
+            for cell in range(start, min(start + step, offsets[f + 1])):
+                base = cell * n_channels
+                size += counts[np.uint32(base)]
+                mass += counts[np.uint32(base + first - 1)]
+                own += counts[np.uint32(base + first)]
+                squares += counts[np.uint32(base + first + 1)]
+            sides[SUM, e], sides[SQUARES, e] = float(own), float(squares)
+            total += own
+            e += 1
+    return e
+
+
+@njit(**LENT_INNER)
+def measure_values(total, n_edges, limits, sides, far, room):
+    """Squared distances and products of the masses at all edges; returns the gain at one of the best, or NO_SPLIT."""
+    first, least = limits[FIRST], float(max(limits[MIN_LEAF], 1))
+    size, mass, mean = float(total[0]), float(total[first - 1]), float(total[first]) / float(total[first - 1])
+    for e in range(n_edges):
+        own = sides[MASS_LEFT, e]
+        distance = mass * (sides[SUM_LEFT, e] - own * mean)
+        far[e], room[e] = distance * distance * ABOVE, own * (mass - own)
+    best, most, product = 0, -1.0, 1.0
+    for e in range(n_edges):
+        if far[e] * product > most * room[e]:
+            left = sides[SAMPLES_LEFT, e]
+            if left >= least and size - left >= least:
+                best, most, product = e, far[e], room[e]
+    if most < 0.0:
+        return NO_SPLIT
+    return gain_of_values(sides[MASS_LEFT, best], sides[SUM_LEFT, best], mass, float(total[first]))
+
+
+@njit(**LENT_INNER)
+def mark_values(n_edges, mass, level, square_unit, sides, far, room, marked):
+    """Mark the groups where a gain may exceed level / mass; no branches, so that several are done at a time."""
+    for e in range(n_edges - 1):
+        inside, part, squares = sides[MASS_LEFT, e + 1] - sides[MASS_LEFT, e], sides[SUM, e], sides[SQUARES, e]
+        within = inside * squares * square_unit * (1.0 + 1e-12) - part * part
+        farther = far[e] if far[e] > far[e + 1] else far[e + 1]
+        nearest = room[e] if room[e] < room[e + 1] else room[e + 1]
+        reach = np.sqrt(farther) + 0.5 * mass * np.sqrt(within if within > 0.0 else 0.0)
+        marked[e] = reach * reach >= level * nearest
+
+
+@njit(**LENT_INNER)
+def pick_values(counts, total, bar, limits, square_unit, step, offsets, solid, scratch):
+    """Collect the bins of marked groups that may hold, or end in, a gain above `bar`; returns their number."""
+    n_picks, e = np.int64(0), 0
+    for f in range(offsets.size - 1):
+        for start in range(offsets[f], offsets[f + 1], step):
+            if scratch.marked[e]:
+                end = min(start + step, offsets[f + 1])
+                n_picks = pick_in_group(
+                    counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offsets[f], solid, scratch
+                )
+            e += 1
+        e += 1
+    return n_picks
+
+
+@njit(**LENT_INNER)
+def pick_in_group(counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offset, solid, scratch):
+    """`pick_values` for the cells `start` … `end` − 1 of column f, after edge e and the picks there are."""
+    lefts, bounds, picks, first = scratch.lefts, scratch.bounds, scratch.picks, limits[FIRST]
+    mass, whole, n_channels = float(total[first - 1]), float(total[first]), total.size
+    mean, level = whole / mass, bar * mass
+    n_left, mass_left, sum_left = scratch.exact[e, 0], scratch.exact[e, first - 1], scratch.exact[e, first]
+    far_before, product_before = scratch.far[e], scratch.room[e]
+    for cell in range(start, end):
+        base = cell * n_channels
+        if counts[base] == 0:
+            continue
+        inside, part = float(counts[base + first - 1]), float(counts[base + first])
+        before, after = float(mass_left), float(mass_left + counts[base + first - 1])
+        sum_after = sum_left + counts[base + first]
+        distance, product = mass * (float(sum_after) - after * mean), after * (mass - after)
+        far, squares = distance * distance * ABOVE, float(counts[base + first + 1]) * square_unit
+        within = max(inside * squares - part * part, 0.0) + 1e-12 * inside * squares
+        farther, spread, nearest = max(far_before, far), 0.25 * mass * mass * within, min(product_before, product)
+        ends = far >= level * product and after < mass
+        # (a + b)² ≤ 2a² + 2b² spares most bins two roots.
+        opens = counts[base] > 1 and 2.0 * (farther + spread) >= level * nearest and not solid[f, cell - offset]
+        bound = gain_of_values(after, float(sum_after), mass, whole) if ends else NO_SPLIT
+        if opens:
+            about = max(squares - 2.0 * mean * part + inside * mean * mean, 0.0)
+            about += 1e-12 * (squares + inside * mean * mean)
+            reach = np.sqrt(farther) + np.sqrt(spread)
+            bound = max(bound, bound_inside(reach, mass, mass, before, after, 1.0, about, False))
+        if bound > bar:
+            bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | cell
+            lefts[n_picks, 0], lefts[n_picks, first - 1], lefts[n_picks, first] = n_left, mass_left, sum_left
+            n_picks += 1
+        n_left += counts[base]
+        mass_left += counts[base + first - 1]
+        sum_left, far_before, product_before = sum_after, far, product
     return n_picks
 
 
