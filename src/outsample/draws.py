@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,14 @@ class Pool:
 
 
 class LabelScheme(ABC):
-    """How labels are drawn. y is (n,) or (n, outputs), class labels as codes."""
+    """How labels are drawn. y is (n,) or (n, outputs), class labels as codes.
+
+    Attributes
+    ----------
+    rearranges : whether every draw has the labels of y, each as often, and any row may get any of them.
+    """
+
+    rearranges: ClassVar[bool] = False
 
     @abstractmethod
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
@@ -62,6 +69,8 @@ class LabelScheme(ABC):
 
 class FreePermutation(LabelScheme):
     """y∘π, all permutations equally likely: rows are exchangeable."""
+
+    rearranges = True
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         return self.drawer(y)(rng).astype(y.dtype, copy=False)
@@ -227,6 +236,8 @@ class PermutationOfBlocks(LabelScheme):
 
 class CircularShift(LabelScheme):
     """y moved along a circle by a random number of places: keeps the order of a series."""
+
+    rearranges = True
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         return np.roll(y, int(rng.integers(len(y))), axis=0)

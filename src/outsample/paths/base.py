@@ -190,8 +190,11 @@ class Design(ABC):
         """
         return confusion_shares(Y, self.fitted(Y, "predict", seeds), self._n_classes, self.weight)
 
-    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
-        """Weighted means of (y* − ĝ)² and (ĝ − center)², (draws, models, 2): all that squared loss needs."""
+    def moments(self, Y: Any, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        """Weighted means of (y* − ĝ)² and (ĝ − center)², (draws, models, 2): all that squared loss needs.
+
+        Y is an array, or `Draws` where the design `streams`.
+        """
         fitted = self.fitted(Y, "predict", seeds)
         in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
         spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
@@ -199,7 +202,7 @@ class Design(ABC):
 
     @property
     def streams(self) -> bool:
-        """Whether `confusions` takes label vectors that are drawn when it asks for them."""
+        """Whether `confusions` and `moments` take label vectors that are drawn when they ask for them."""
         return False
 
     @property

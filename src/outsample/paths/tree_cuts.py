@@ -32,7 +32,7 @@ class NodeTable:
     answer : (nodes,) predicted codes or values, or (nodes, K or outputs)
     mass : (nodes,) weight of the samples
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
-    center : float
+    center, squares : origin of the sums, and the weighted sum of (y − `center`)²
     risk : (nodes,) weighted impurity, where scikit-learn fitted the tree
     """
 
@@ -41,6 +41,7 @@ class NodeTable:
     mass: Floats
     sums: Floats
     center: float = 0.0
+    squares: float = 0.0
     risk: Floats | None = None
 
 
@@ -88,17 +89,14 @@ def confusions_of(nodes: NodeTable, kept: Kept) -> Floats:
     return np.asarray(shares.reshape(len(kept), n_classes, n_classes))
 
 
-def moments_of(nodes: NodeTable, kept: Kept, squares: float, center: float) -> Floats:
-    """Means of (y − ĝ)² and (ĝ − center)² of each model, (models, 2).
-
-    `squares` is the weighted sum of (y − nodes.center)².
-    """
+def moments_of(nodes: NodeTable, kept: Kept, center: float) -> Floats:
+    """Means of (y − ĝ)² and (ĝ − center)² of each model, (models, 2)."""
     off = nodes.answer - nodes.center
     explained = off * (2.0 * nodes.sums[:, 0] - off * nodes.mass)
     spread = nodes.mass * (nodes.answer - center) ** 2
     leaves = leaves_of(nodes.parent, kept).astype(np.float64)
     totals = leaves @ np.stack([explained, spread], axis=1)
-    totals[:, 0] = np.maximum(squares - totals[:, 0], 0.0)
+    totals[:, 0] = np.maximum(nodes.squares - totals[:, 0], 0.0)
     return np.asarray(totals / nodes.mass[0])
 
 
@@ -148,14 +146,16 @@ class FittedTree:
         """Table of the nodes, without the sums of labels."""
         held = self.tree.weighted_n_node_samples
         risk = held * self.tree.impurity / held[0]
-        return NodeTable(self.parent, self.answers(response), np.empty(0), np.empty((0, 0)), 0.0, risk)
+        return NodeTable(self.parent, self.answers(response), np.empty(0), np.empty((0, 0)), risk=risk)
 
     def summed_nodes(self, X: Any) -> NodeTable:
         """Table of the nodes, with the sums of the training labels."""
         leaf, n_nodes = self.leaf(X), len(self.parent)
-        center = 0.0 if self._classes is not None else float(np.mean(self._y))
         weight = np.ones(len(leaf)) if self._weight is None else self._weight
+        center, squares = 0.0, 0.0
         if self._classes is None:
+            center = float(np.mean(self._y))
+            squares = float(weight @ (self._y - center) ** 2)
             sums = np.bincount(leaf, weight * (self._y - center), n_nodes).astype(np.float64)[:, None]
         else:
             cells = leaf * len(self._classes) + self._y
@@ -165,7 +165,7 @@ class FittedTree:
         for level in reversed(list(levels(self.parent))):
             np.add.at(sums, self.parent[level], sums[level])
             np.add.at(mass, self.parent[level], mass[level])
-        return replace(self.nodes(), mass=mass, sums=sums, center=center)
+        return replace(self.nodes(), mass=mass, sums=sums, center=center, squares=squares)
 
 
 def with_integer_seed(estimator: Any, seed: int | None) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Growth:
     split : (leaves − 1,)
     mass : (nodes,) weight of each node
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
-    center : origin of the sums of a regression
+    center, squares : of a regression, the origin of the sums and the weighted sum of (y − center)²
     leaf : (n,) the node each sample ends in, where wanted
     column : (leaves − 1,) the column each split divides by
     """
@@ -65,8 +65,17 @@ class Growth:
     mass: Floats
     sums: Floats
     center: float
+    squares: float
     leaf: NDArray[np.int32]
     column: NDArray[np.int64]
+
+
+class _Origin(NamedTuple):
+    """How whole numbers were made from labels: `unit` times their sums are sums of y − `center`."""
+
+    center: float = 0.0
+    unit: float = 1.0
+    squares: float = 0.0
 
 
 class Grower:
@@ -146,10 +155,10 @@ class Grower:
         return self._spaces[:threads]
 
     def _grow_one(self, y: Array, root: NDArray[np.int64], space: Any, with_leaves: bool) -> Growth:
-        points, center, unit, rules = self._points(y)
+        points, origin, rules = self._points(y)
         grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root)
-        mass, sums = self._node_sums(grown.total, unit)
-        return Growth(grown.split, mass, sums, center, grown.leaf, grown.column)
+        mass, sums = self._node_sums(grown.total, origin.unit)
+        return Growth(grown.split, mass, sums, origin.center, origin.squares, grown.leaf, grown.column)
 
     def _make_rules(self, stop: Stopping) -> Any:
         weighted = self._weight.size > 0
@@ -174,22 +183,23 @@ class Grower:
             x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
         )
 
-    def _points(self, y: Array) -> tuple[Array, float, float, Any]:
-        """(what each sample adds to its node, center and unit of the sums, rules)."""
+    def _points(self, y: Array) -> tuple[Array, _Origin, Any]:
+        """(what each sample adds to its node, how that was made from y, rules)."""
         rules = self._rules
         if rules.packed:
-            return y, 0.0, 1.0, rules
+            return y, _Origin(), rules
         ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
             rows = [y.astype(np.int64), self._mass if rules.weighted else ones]
-            return np.stack(rows), 0.0, self._mass_unit, rules
+            return np.stack(rows), _Origin(unit=self._mass_unit), rules
         values = np.ascontiguousarray(y, np.float64)
         center = _round_center(values)
         amounts = (values - center) * (self._weight if rules.weighted else 1.0)
         unit, sums = _fixed_point(amounts)
-        coarse_unit, squares = _fixed_point(amounts * (values - center), up=True)
+        squares = amounts * (values - center)
+        coarse_unit, rounded_up = _fixed_point(squares, up=True)
         masses = [self._mass] if rules.weighted else []
-        points = np.stack([ones, *masses, sums, squares, values.view(np.int64)])
+        points = np.stack([ones, *masses, sums, rounded_up, values.view(np.int64)])
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
         noise = 1e-13 * float(np.abs(values - center).max()) ** 2
@@ -198,7 +208,7 @@ class Grower:
             least_gain=self._least_decrease * per_gain,
             least_spread=(_EPS - noise) * self._mass_unit * per_gain,
         )
-        return points, center, unit, own
+        return points, _Origin(center, unit, float(squares.sum())), own
 
     def _node_sums(self, total: NDArray[np.int64], unit: float) -> tuple[Floats, Floats]:
         """(weight, label sums) of every node from its channels."""

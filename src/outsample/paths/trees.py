@@ -132,15 +132,11 @@ class CutTreeDesign(Design):
         trees = self._trees(Y, "predict", seeds)
         return np.stack([confusions_of(nodes, self._path.kept(nodes)) for nodes, _ in trees])
 
-    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+    def moments(self, Y: Any, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
             return super().moments(Y, center, seeds)
-        rows = []
-        for y, (nodes, _) in zip(Y, self._trees(Y, "predict", seeds), strict=True):
-            squares = (y - nodes.center) ** 2
-            total = float(squares.sum() if self.weight is None else self.weight @ squares)
-            rows.append(moments_of(nodes, self._path.kept(nodes), total, center))
-        return np.stack(rows)
+        trees = self._trees(Y, "predict", seeds)
+        return np.stack([moments_of(nodes, self._path.kept(nodes), center) for nodes, _ in trees])
 
     def _trees(
         self, Y: Any, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
@@ -178,4 +174,4 @@ class CutTreeDesign(Design):
             answer = np.argmax(growth.sums, axis=1)
         else:
             answer = growth.sums / growth.mass[:, None]
-        return NodeTable(parent, answer, growth.mass, growth.sums, growth.center)
+        return NodeTable(parent, answer, growth.mass, growth.sums, growth.center, growth.squares)
