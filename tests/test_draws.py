@@ -195,6 +195,16 @@ def test_a_draw_does_not_depend_on_its_company(scheme):
     np.testing.assert_array_equal(many[4], LabelDraws(scheme, y, 7, SEED)[4])
 
 
+@pytest.mark.parametrize("name", [name for name, (scheme, _, _) in SCHEMES.items() if scheme.rearranges])
+def test_schemes_that_rearrange_against_enumeration(name):
+    scheme, y, enumerated = SCHEMES[name]
+    for arrangement in enumerated(y):
+        np.testing.assert_array_equal(np.sort(arrangement), np.sort(y))
+    (pool,) = scheme.pools(y)
+    assert pool.rows is None
+    np.testing.assert_array_equal(pool.labels, y)
+
+
 @pytest.mark.parametrize("n", [24, 3000])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_draws_made_later_are_the_same(n, n_classes):

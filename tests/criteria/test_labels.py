@@ -349,6 +349,35 @@ def test_labels_drawn_while_trees_grow_against_labels_drawn_before(criterion, n,
     np.testing.assert_array_equal(streamed.out_sample, at_once.out_sample)
 
 
+@pytest.mark.parametrize("criterion", [Permutation(12), LabelBootstrap(12)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_real_labels_drawn_while_trees_grow_against_labels_drawn_before(criterion, weighted, monkeypatch):
+    X, y = RNG.normal(size=(400, 4)), RNG.standard_t(3, size=400)
+    weight = RNG.uniform(0.5, 2, 400) if weighted else None
+    search = outsample.GridSearch(
+        DecisionTreeRegressor(), {"max_leaf_nodes": [2, 5, 9]}, criterion=criterion, refit=False, random_state=0
+    )
+    streamed = clone(search).fit(X, y, sample_weight=weight).curve_
+    monkeypatch.setattr(CutTreeDesign, "streams", False)
+    at_once = clone(search).fit(X, y, sample_weight=weight).curve_
+    np.testing.assert_array_equal(streamed.draws, at_once.draws)
+    np.testing.assert_array_equal(streamed.out_sample, at_once.out_sample)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_a_constant_has_no_optimism_on_rearranged_labels(loss):
+    X, y = RNG.normal(size=(30, 2)), 7.3 + RNG.standard_t(3, size=30)
+    strategy = "mean" if loss == "squared" else "median"
+    result = outsample.estimate(
+        DummyRegressor(strategy=strategy), X, y, loss=loss, criterion=Permutation(8), random_state=0
+    )
+    np.testing.assert_allclose(result.draws, 0.0, atol=1e-12)
+    drawn = outsample.estimate(
+        DummyRegressor(strategy=strategy), X, y, loss=loss, criterion=LabelBootstrap(8), random_state=0
+    )
+    assert drawn.draws.std() > 1e-3
+
+
 def test_standard_error_does_not_shrink_with_draws():
     X, y = RNG.normal(size=(40, 3)), RNG.integers(0, 2, 40)
     learner = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0)
