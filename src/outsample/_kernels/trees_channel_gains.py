@@ -117,7 +117,7 @@ def is_uniform(slot, points, limits, floors, place, leaves, sums, of_classes, of
     known, value = False, keys[0]
     for q in range(leaves[slot, START], leaves[slot, END]):
         i = place.samples[q]
-        if place.state[i] >> 1 != slot:
+        if np.int64(place.state[i]) >> 1 != slot:
             continue
         if known and keys[i] != value:
             return False

@@ -114,7 +114,7 @@ def count_members(counts, slot, sign, level, table, points, place, leaves, n_cha
     for q in range(start, end):
         i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
-        if state[i] >> 1 != slot:
+        if np.int64(state[i]) >> 1 != slot:
             continue
         if of_values is not None:
             mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]

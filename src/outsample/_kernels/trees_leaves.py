@@ -132,7 +132,7 @@ def strike_out(slot, place, leaves):
     for q in range(leaves[slot, START], leaves[slot, END]):
         i = place.samples[np.uint32(q)]
         place.samples[np.uint32(end)] = i
-        end += place.state[i] >> 1 == slot
+        end += np.int64(place.state[i]) >> 1 == slot
     leaves[slot, END] = end
 
 
@@ -270,9 +270,9 @@ def find_members(f, slot, first, last, table, place, leaves, keys, tally):
         fetch(order, (f, k))
     for k in range(first, last):
         i = order[f, np.uint32(k)]
-        own = place.state[i]
+        own = np.int64(place.state[i])
         # Written first and counted afterwards: a branch would be guessed wrongly too often.
-        keys[0, np.uint32(found)] = np.int64(k) << SHIFT | np.int64(i) << 1 | np.int64(own & 1)
+        keys[0, np.uint32(found)] = np.int64(k) << SHIFT | np.int64(i) << 1 | own & 1
         found += own >> 1 == slot
     return found
 
@@ -288,8 +288,8 @@ def sort_members(f, slot, first, last, rank, place, leaves, keys, tally):
         i = place.samples[np.uint32(q)]
         position = np.int64(rank[i, f])
         fetch(rank, (place.samples[min(q + AHEAD, last_listed)], f))
-        own = place.state[i]
-        keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | np.int64(own & 1)
+        own = np.int64(place.state[i])
+        keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | own & 1
         found += (position >= first) & (position < last) & (own >> 1 == slot)
     if found <= FEW:
         for k in range(found):

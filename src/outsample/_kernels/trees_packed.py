@@ -79,9 +79,10 @@ def count_members(counts, slot, sign, level, table, place, leaves):
     for q in range(start, end):
         i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
-        if state[i] >> 1 != slot:
+        own = np.int64(state[i])
+        if own >> 1 != slot:
             continue
-        point = sign * (UNIT + (state[i] & 1))
+        point = sign * (UNIT + (own & 1))
         if level == 0:
             for f in range(d):
                 counts[cells[i, f]] += point
