@@ -89,17 +89,17 @@ def bin_edges(table, level, f):
 def test_bins_cover_the_table_and_part_no_ties(n, levels):
     X, table = table_with_ties(n, levels)
     for f in range(X.shape[1]):
-        values = table.values[f]
-        np.testing.assert_array_equal(X[table.order[f], f], values)
+        values = table.columns.values[f]
+        np.testing.assert_array_equal(X[table.columns.order[f], f], values)
         assert (np.diff(values) >= 0).all()
-        np.testing.assert_array_equal(table.order[f][table.rank[:, f]], np.arange(n))
+        np.testing.assert_array_equal(table.columns.order[f][table.columns.rank[:, f]], np.arange(n))
         for level in range(len(table.edges)):
             edges = bin_edges(table, level, f)
             assert (edges[0], edges[-1]) == (0, n)
             assert (np.diff(edges) > 0).all()
             assert (values[edges[1:-1]] > values[edges[1:-1] - 1]).all()
             cell = table.cell_at[level][table.cells[:, f]]
-            found = np.searchsorted(edges, table.rank[:, f], side="right") - 1
+            found = np.searchsorted(edges, table.columns.rank[:, f], side="right") - 1
             np.testing.assert_array_equal(found, cell.astype(int) - table.offsets[level, f])
     assert table.offsets[0, 3] - table.offsets[0, 2] == 1
 
@@ -115,7 +115,7 @@ def test_levels_join_whole_bins_and_are_solid_only_where_all_values_are_tied(n, 
             found = np.searchsorted(edges, below[:-1], side="right") - 1
             np.testing.assert_array_equal(above - table.offsets[level, f], found)
             for b, (start, end) in enumerate(itertools.pairwise(edges)):
-                tied = table.values[f, end - 1] <= table.values[f, start] + CLOSENESS
+                tied = table.columns.values[f, end - 1] <= table.columns.values[f, start] + CLOSENESS
                 assert table.solid[level, f, b] == tied
     n_bins = np.diff(table.offsets, axis=1)[:, 0]
     assert (n_bins[1:] < 0.45 * n_bins[:-1]).all()

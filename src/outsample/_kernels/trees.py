@@ -92,7 +92,7 @@ class Workspace:
     """Scratch memory of one thread; see `trees_leaves` for `place` and `leaves`."""
 
     def __init__(self, table: Presorted, rules: Rules, n_histograms: int) -> None:
-        d, n = table.order.shape
+        d, n = table.columns.order.shape
         cells, leaves, channels = int(table.offsets[0, -1]), rules.max_leaves, rules.n_channels
         n_histograms = max(n_histograms, 2)
         self.place = make_place(n, leaves)
@@ -113,7 +113,7 @@ class Workspace:
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
-        n, cells = table.order.shape[1], int(table.offsets[0, -1])
+        n, cells = table.columns.order.shape[1], int(table.offsets[0, -1])
         per_leaf = 8 * (17 + 4 * rules.n_channels)
         per_sample = 12 + 8 * (2 * rules.n_channels + 6)
         per_cell = 136 + 24 * rules.n_classes + 8 * rules.n_channels * (n_histograms + 2)
@@ -151,7 +151,7 @@ def grow(
         Packed: the class. Else see `trees_channel_gains`.
     root : packed histogram of the whole table, see `trees_roots`; else empty
     """
-    n = table.order.shape[1]
+    n = table.columns.order.shape[1]
     shape = (n,) if rules.packed else (2 if rules.n_classes else rules.n_channels + 1, n)
     dtype = np.dtype(np.uint8 if rules.packed else np.int64)
     n_cells = int(table.offsets[0, -1]) if rules.packed else 0

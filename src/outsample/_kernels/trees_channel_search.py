@@ -67,8 +67,8 @@ def search_bin(
     start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
     if not table.solid[level, f, b]:
         bar = scan(
-            f, start, end, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
-            of_classes, of_values,
+            f, start, end, before, bar, slot, limits, table.columns, points, place, leaves, gains, sums, scratch,
+            x_log_x, of_classes, of_values,
         )  # fmt: skip
     left = scratch.left[1]
     for v in range(left.size):
@@ -86,25 +86,29 @@ def search_bin(
 
 @njit(**LENT_INNER)
 def scan(
-    f, start, end, before, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
-    of_values,
+    f, start, end, before, bar, slot, limits, columns, points, place, leaves, gains, sums, scratch, x_log_x,
+    of_classes, of_values,
 ):  # fmt: skip
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f; returns the next bar.
 
     `before` them lie these sums.
     """
-    found = find_members(f, slot, start, end, table, place, leaves, scratch.keys, scratch.tally)
+    found = find_members(f, slot, start, end, columns, place, leaves, scratch.keys, scratch.tally)
     if of_values is not None:
-        bar = scan_values(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch.keys[0])
+        values, keys = columns.values[f], scratch.keys[0]
+        bar = scan_values(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, keys)
     if of_classes is not None:
-        bar = scan_classes(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x)
+        values = columns.values[f]
+        bar = scan_classes(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x)
     return bar
 
 
 @njit(**LENT_INNER)
-def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values):
+def search_small(
+    slot, bar, limits, columns, points, place, leaves, gains, sums, scratch, x_log_x, of_classes, of_values
+):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
-    d, n = table.order.shape
+    d, n = columns.order.shape
     nothing = scratch.left[1]
     for v in range(nothing.size):
         nothing[v] = 0
@@ -112,6 +116,6 @@ def search_small(slot, bar, limits, table, points, place, leaves, gains, sums, s
         prepare_metric(sums[0, slot], limits, scratch.metric)
     for f in range(d):
         bar = scan(
-            f, ZERO, n, nothing, bar, slot, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
+            f, ZERO, n, nothing, bar, slot, limits, columns, points, place, leaves, gains, sums, scratch, x_log_x,
             of_classes, of_values,
         )  # fmt: skip

@@ -203,8 +203,8 @@ def grow_channels(
             bar = least_wanted(unit, n_waiting, max_leaves - n_leaves, gains, leaves)
             if m <= small:
                 search_small(
-                    child, bar, limits, table, points, place, leaves, gains, sums, scratch, x_log_x, of_classes,
-                    of_values,
+                    child, bar, limits, table.columns, points, place, leaves, gains, sums, scratch, x_log_x,
+                    of_classes, of_values,
                 )  # fmt: skip
             else:
                 if h == NONE:
@@ -233,7 +233,7 @@ def grow_channels(
         n_leaves += 1
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
-        left_slot, used = divide(slot, new, sums[1, slot, 0], used, table, place, leaves)
+        left_slot, used = divide(slot, new, sums[1, slot, 0], used, table.columns, place, leaves)
         sum_members(new, points, limits, place, leaves, sums, of_classes, of_values)
         for v in range(n_channels):
             sums[0, slot, v] -= sums[0, new, v]

@@ -285,10 +285,10 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
 
 
 @njit(**LENT_INNER)
-def scan_classes(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, scratch, x_log_x):
+def scan_classes(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x):
     """Try every split between `found` samples of the leaf, listed by `find_members`."""
-    values, keys = table.values[f], scratch.keys[0]
-    left, metric, total, codes, weights = scratch.left[0], scratch.metric, sums[0, slot], points[0], points[1]
+    keys, left, metric, total = scratch.keys[0], scratch.left[0], scratch.metric, sums[0, slot]
+    codes, weights = points[0], points[1]
     first, n_classes, mass, last = (
         limits[FIRST],
         limits[N_CLASSES],

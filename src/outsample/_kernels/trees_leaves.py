@@ -79,7 +79,7 @@ def plant(n_histograms, place, leaves):
 
 
 @njit(**LENT_INNER)
-def divide(slot, new, size_left, used, table, place, leaves):
+def divide(slot, new, size_left, used, columns, place, leaves):
     """Split the leaf in `slot` at its best cut: samples, nodes and depths.
 
     Of the room for lists `used` is taken. Returns (slot of the left child, what is taken then).
@@ -98,13 +98,13 @@ def divide(slot, new, size_left, used, table, place, leaves):
     while end - used < n_small:
         if walk:
             # The smaller child lies at one end of the cut column: walk from there until all are found.
-            i = table.order[f, np.uint32(p)]
+            i = columns.order[f, np.uint32(p)]
             p += step
         else:
             i = place.samples[np.uint32(q)]
-            fetch(table.rank, (place.samples[min(q + AHEAD, last)], f))
+            fetch(columns.rank, (place.samples[min(q + AHEAD, last)], f))
             q += 1
-            side = np.int64((table.rank[i, f] < position) == left_is_small)
+            side = np.int64((columns.rank[i, f] < position) == left_is_small)
         # No branch, which would be guessed wrongly too often: who stays is written over by the next one.
         own = place.state[i]
         state = place.moved[np.uint32(side), own]
@@ -256,7 +256,7 @@ def fold_histogram(counts, n_channels, level, wanted, table):
 
 
 @njit(**LENT_INNER)
-def find_members(f, slot, first, last, table, place, leaves, keys, tally):
+def find_members(f, slot, first, last, columns, place, leaves, keys, tally):
     """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
 
     keys[0, k] = position · 2³² + 2 · sample + label, the label as in `state`. Small leaves look at their own samples,
@@ -264,8 +264,8 @@ def find_members(f, slot, first, last, table, place, leaves, keys, tally):
     """
     m = leaves[slot, SIZE]
     if 2 * m < last - first and m < tally.size:
-        return sort_members(f, slot, first, last, table.rank, place, leaves, keys, tally)
-    found, order = 0, table.order
+        return sort_members(f, slot, first, last, columns.rank, place, leaves, keys, tally)
+    found, order = 0, columns.order
     for k in range(first, last, ENTRIES_PER_LINE):
         fetch(order, (f, k))
     for k in range(first, last):

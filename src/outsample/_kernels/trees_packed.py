@@ -156,7 +156,10 @@ def grow_packed(
             if bar == np.inf:
                 continue
             if m <= small:
-                search_small(child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
+                search_small(
+                    child, bar, min_leaf, table.columns, place, leaves, gains, sums, scratch.keys, scratch.tally,
+                    x_log_x,
+                )  # fmt: skip
             else:
                 if h == NONE:
                     h = counts.shape[0] - 1
@@ -179,7 +182,7 @@ def grow_packed(
         split[new - 1] = leaves[slot, NODE]
         column[new - 1] = leaves[slot, COLUMN]
         whole, of_left = sums[0, slot, 0], sums[1, slot, 0]
-        left, used = divide(slot, new, of_left >> SHIFT, used, table, place, leaves)
+        left, used = divide(slot, new, of_left >> SHIFT, used, table.columns, place, leaves)
         sums[0, left, 0], sums[0, slot + new - left, 0] = of_left, whole - of_left
         total[2 * new - 1, 0], total[2 * new, 0] = of_left, whole - of_left
         if n_leaves < max_leaves:

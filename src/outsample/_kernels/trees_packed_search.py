@@ -161,22 +161,25 @@ def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sum
         start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
         if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
             raised = search_span(
-                f, start, end, left, after, raised, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
-            )
+                f, start, end, left, after, raised, slot, min_leaf, table.columns, place, leaves, gains, sums,
+                scratch.keys, scratch.tally, x_log_x,
+            )  # fmt: skip
         if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
             raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
         bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))
 
 
 @njit(**LENT_INNER)
-def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+def search_span(
+    f, start, end, left, after, bar, slot, min_leaf, columns, place, leaves, gains, sums, keys, tally, x_log_x
+):
     """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
 
     `left` are the sums before them, `after` with them. Returns the next bar.
     """
-    total, keys = sums[0, slot, 0], scratch.keys
+    total = sums[0, slot, 0]
     node, size, ones = node_of(total, x_log_x.size > 0), total >> SHIFT, total & LOW_HALF
-    found = find_members(f, slot, start, end, table, place, leaves, keys, scratch.tally)
+    found = find_members(f, slot, start, end, columns, place, leaves, keys, tally)
     distance = size * (left & LOW_HALF) - (left >> SHIFT) * ones
     allowed, growth = allowance(left, after, bar * node.scale, node)
     for k in range(found - 1):
@@ -187,7 +190,7 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
         if abs(distance) <= allowed:
             continue
         p, q = keys[0, k] >> SHIFT, keys[0, k + 1] >> SHIFT
-        apart = table.values[f, q] > table.values[f, p] + CLOSENESS
+        apart = columns.values[f, q] > columns.values[f, p] + CLOSENESS
         if apart and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
             bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
             allowed, growth = allowance(left, after, bar * node.scale, node)
@@ -195,10 +198,11 @@ def search_span(f, start, end, left, after, bar, slot, min_leaf, table, place, l
 
 
 @njit(**LENT_INNER)
-def search_small(slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+def search_small(slot, bar, min_leaf, columns, place, leaves, gains, sums, keys, tally, x_log_x):
     """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
-    d, n = table.order.shape
+    d, n = columns.order.shape
     for f in range(d):
         bar = search_span(
-            f, ZERO, n, ZERO, sums[0, slot, 0], bar, slot, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x
-        )
+            f, ZERO, n, ZERO, sums[0, slot, 0], bar, slot, min_leaf, columns, place, leaves, gains, sums, keys, tally,
+            x_log_x,
+        )  # fmt: skip

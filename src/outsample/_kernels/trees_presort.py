@@ -35,8 +35,8 @@ LARGEST_SORTED = 24
 """Leaves with no more samples are sorted instead of counted in bins."""
 
 
-class Presorted(NamedTuple):
-    """A table of n samples and d columns, sorted and binned column by column.
+class Columns(NamedTuple):
+    """A table of n samples and d columns, sorted column by column.
 
     Attributes
     ----------
@@ -46,6 +46,19 @@ class Presorted(NamedTuple):
         The column in that order.
     rank : (n, d) int32
         Position of each sample in each column's order.
+    """
+
+    order: NDArray[np.uint32]
+    values: NDArray[np.float32]
+    rank: NDArray[np.int32]
+
+
+class Presorted(NamedTuple):
+    """A table of n samples and d columns, sorted and binned column by column.
+
+    Attributes
+    ----------
+    columns : Columns
     cells : (n, d) uint16, or uint32 where there are many
         Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
     edges : (levels, d, bins + 1) uint32
@@ -60,9 +73,7 @@ class Presorted(NamedTuple):
         The cell of the next level that holds a cell of this level.
     """
 
-    order: NDArray[np.uint32]
-    values: NDArray[np.float32]
-    rank: NDArray[np.int32]
+    columns: Columns
     cells: NDArray[np.uint16 | np.uint32]
     edges: NDArray[np.uint32]
     solid: NDArray[np.bool_]
@@ -105,7 +116,7 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     narrow = np.uint16 if n_cells <= 2**16 else np.uint32
     cells = block[3].view(narrow)[: n * d].reshape(n, d)
     over_slices(lambda start, stop: find_places(start, stop, order, edges[0], offsets[0], cells, rank), d, parts)
-    return Presorted(order, values, rank, cells, edges, solid, offsets, cell_at, cell_above)
+    return Presorted(Columns(order, values, rank), cells, edges, solid, offsets, cell_at, cell_above)
 
 
 def _n_levels(n: int) -> int:

@@ -134,9 +134,9 @@ def pick_in_group(counts, f, start, end, e, n_picks, total, bar, limits, square_
 
 
 @njit(**LENT_INNER)
-def scan_values(f, found, before, bar, slot, limits, table, points, leaves, gains, sums, keys):
+def scan_values(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, keys):
     """Try every split between `found` samples of the leaf, listed by `find_members`."""
-    values, first, total = table.values[f], limits[FIRST], sums[0, slot]
+    first, total = limits[FIRST], sums[0, slot]
     labels, weights, whole = points[first], points[first - 1], float(total[first])
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     size_left, mass_left, sum_left = before[0], before[first - 1], before[first]
