@@ -93,12 +93,11 @@ def scan(
 
     `before` them lie these sums.
     """
+    values = columns.values[f]
     found = find_members(f, slot, start, end, columns, place, leaves, scratch.keys, scratch.tally)
     if of_values is not None:
-        values, keys = columns.values[f], scratch.keys[0]
-        bar = scan_values(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, keys)
+        bar = scan_values(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch.keys[0])
     if of_classes is not None:
-        values = columns.values[f]
         bar = scan_classes(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x)
     return bar
 

@@ -55,9 +55,9 @@ class Scratch(NamedTuple):
 
     Attributes
     ----------
-    exact, sides, far, room : per edge what lies left of it, as integers and as floats, the squared distance and the
-        product of the masses; for classes of the bins of one column, for real values of all groups of bins
-    marked : for real values, which groups to look into
+    sides, far, room : per edge what lies left of it, the squared distance and the product of the masses; for classes of
+        the bins of one column, for real values of all groups of bins
+    exact, marked : for real values, what lies left of each edge as integers, and which groups to look into
     reach, near, corners : for classes, see `trees_classes`
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes

@@ -26,7 +26,7 @@ from .trees_rules import NO_SPLIT, SHIFT
 START, END, SIZE, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 NONE = -1
 
-# In the whole table.
+# Bins that a leaf with all samples looks at as one group.
 BINS_PER_GROUP = 2.0
 
 # No more keys are sorted by insertion alone.

@@ -64,10 +64,11 @@ class _Judge:
         self.design, self.loss, self.response = problem.design, problem.loss, problem.response
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
-        # Labels that are only rearranged leave a constant no optimism.
-        no_optimism = draws.scheme.rearranges and self.weight is None
+        summed_up = self.design.lean(self.loss.statistic) and len(self.pools) == 1 and problem.y.ndim == 1
+        # Labels that are only rearranged have the same sums always, and leave a constant no optimism. Where predictions
+        # are written down it is measured all the same: it has their rounding errors.
+        no_optimism = summed_up and draws.scheme.rearranges and self.weight is None
         self.constant = None if no_optimism else _best_constants(self.loss, self.pools, problem.y)
-        summed_up = self.loss.statistic is not None and len(self.pools) == 1 and problem.y.ndim == 1
         self.draws_later = summed_up and self.constant is None and self.design.streams
 
     def __call__(self, batch: range) -> Floats:
