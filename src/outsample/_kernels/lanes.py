@@ -19,11 +19,10 @@ def lane_bits(most: int) -> int:
 @njit(**LENT_INNER)
 def pack(Y, bits, words):
     """Write the labels of each row, 0 or 1 in Y (draws, n) uint8, into the lanes of its word."""
-    for i in range(words.size):
-        word = np.uint64(0)
-        for draw in range(len(Y)):
-            word |= np.uint64(Y[draw, i]) << np.uint64(draw * bits)
-        words[i] = word
+    for draw in range(len(Y)):
+        shift, labels = np.uint64(draw * bits), Y[draw]
+        for i in range(words.size):
+            words[i] = np.uint64(labels[i]) << shift | (words[i] if draw > 0 else np.uint64(0))
 
 
 @njit(**LENT_INNER)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .fetching import fetch_row
 from .options import LENT, LENT_INNER
 from .trees_channel_gains import is_uniform, sum_members
-from .trees_channel_search import search_counted, search_small
+from .trees_channel_search import look_into, pick_columns
+from .trees_classes import pick_classes, prepare_metric
 from .trees_leaves import (
     COLUMN,
     DEPTH,
@@ -48,6 +49,7 @@ from .trees_rules import (
     SMALL,
     SQUARE_UNIT,
 )
+from .trees_values import pick_values
 
 
 class Scratch(NamedTuple):
@@ -175,8 +177,9 @@ def grow_channels(
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
-    n_free, used = plant(counts.shape[0], place, leaves), np.int64(place.state.size)
-    for i in range(place.state.size):
+    d, n = table.columns.order.shape
+    n_free, used = plant(counts.shape[0], place, leaves), np.int64(n)
+    for i in range(n):
         place.state[i] = 0
     clear(counts[0], counts.shape[1])
     count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits, of_classes, of_values)
@@ -201,24 +204,33 @@ def grow_channels(
             h, mass = leaves[child, HISTOGRAM], float(sums[0, child, limits[FIRST] - 1])
             unit = mass if limits[PER_NODE] else 1.0
             bar = least_wanted(unit, n_waiting, max_leaves - n_leaves, gains, leaves)
+            if of_classes is not None:
+                prepare_metric(sums[0, child], limits, scratch.metric)
+            level, n_picks = NONE, ZERO
             if m <= small:
-                search_small(
-                    child, bar, limits, table.columns, points, place, leaves, gains, sums, scratch, x_log_x,
-                    of_classes, of_values,
-                )  # fmt: skip
+                n_picks = pick_columns(d, scratch)
             else:
+                level = level_of(limits[FINE] * m, n, table.offsets.shape[0])
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_of(limits[FINE] * m, place.state.size, table.offsets.shape[0])
                     clear(counts[h], table.offsets[level, -1] * n_channels)
                     count_members(
                         counts[h], child, ONE, level, table, points, place, leaves, n_channels, limits, of_classes,
                         of_values,
                     )  # fmt: skip
-                search_counted(
-                    counts[h], child, bar, limits, floors[SQUARE_UNIT], table, points, place, leaves, gains, sums,
-                    scratch, x_log_x, of_classes, of_values,
-                )  # fmt: skip
+                offsets, solid = table.offsets[level], table.solid[level]
+                if of_values is not None:
+                    n_picks, bar = pick_values(
+                        counts[h], sums[0, child], bar, level, n, limits, floors[SQUARE_UNIT], offsets, solid, scratch
+                    )
+                if of_classes is not None:
+                    n_picks, bar = pick_classes(
+                        counts[h], sums[0, child], bar, limits, offsets, solid, scratch, x_log_x
+                    )
+            look_into(
+                n_picks, bar, counts[h], child, level, limits, table, points, place, leaves, gains, sums, scratch,
+                x_log_x, of_classes, of_values,
+            )  # fmt: skip
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= unit
                 dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)

@@ -7,8 +7,9 @@ from numba import njit
 
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, take
+from .trees_leaves import ZERO
 from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY, FIRST, LOW_HALF, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, bound_inside
+from .trees_rules import ENTROPY, FIRST, LOW_HALF, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, a_little_less, bound_inside
 
 # Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
 MEAN, WEIGHT, SCALES = 0, 1, 2
@@ -239,11 +240,17 @@ def mark_corners(n_near, mass, level, limits, metric, near, corners):
 
 @njit(**LENT_INNER)
 def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
-    """Collect the bins that may hold, or end in, a gain above `bar`; returns their number."""
+    """Find the bins that may hold, or end in, a split that gains more than `bar`.
+
+    The best edge of bins gains no more than the best split does. Returns (number of bins, the raised bar).
+    """
     near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, limits[MIN_LEAF]
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
     first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], own.size
-    mass, level, n_near, n_picks = float(total[first - 1]), bar * metric[SCALES, 0], np.int64(0), 0
+    mass, n_near, n_picks = float(total[first - 1]), ZERO, ZERO
+    edge = measure_classes(counts, total, limits, offsets, scratch, x_log_x)
+    bar = max(bar, a_little_less(edge, mass if limits[ENTROPY] else 0.0))
+    level = bar * metric[SCALES, 0]
     for f in range(offsets.size - 1):
         n_bins = sides_of(counts, f, limits, offsets, scratch.sides)
         distances(scratch.sides, n_bins, mass, n_classes, metric, scratch.far, scratch.room)
@@ -281,7 +288,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
         if bound > bar:
             bounds[n_picks], picks[n_picks] = bound, picks[q]
             n_picks += 1
-    return n_picks
+    return n_picks, bar
 
 
 @njit(**LENT_INNER)

@@ -24,7 +24,6 @@ from .trees_presort import BINS_JOINED, SHRINKING
 from .trees_rules import NO_SPLIT, SHIFT
 
 START, END, SIZE, NODE, DEPTH, HISTOGRAM, COLUMN, POSITION, WAITING, FREE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-NONE = -1
 
 # Bins that a leaf with all samples looks at as one group.
 BINS_PER_GROUP = 2.0
@@ -34,6 +33,7 @@ FEW = 16
 
 # A bare number as an argument makes numba compile the callee once more for that number.
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)
+NONE = MINUS_ONE
 
 
 class Place(NamedTuple):

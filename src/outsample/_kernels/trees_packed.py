@@ -33,7 +33,7 @@ from .trees_leaves import (
     release,
     wait,
 )
-from .trees_packed_search import UNIT, search_counted, search_small
+from .trees_packed_search import UNIT, look_into, pick_bins, pick_columns
 from .trees_presort import FINENESS
 from .trees_rules import (
     LEAST_GAIN,
@@ -136,8 +136,9 @@ def grow_packed(
 ):  # fmt: skip
     """Grow one tree of two unweighted classes; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, min_leaf, n_levels = limits[MAX_LEAVES], limits[SMALL], limits[MIN_LEAF], table.offsets.shape[0]
-    n_free, used = plant(counts.shape[0], place, leaves), np.int64(labels.size)
-    for i in range(labels.size):
+    d, n = table.columns.order.shape
+    n_free, used = plant(counts.shape[0], place, leaves), np.int64(n)
+    for i in range(n):
         place.state[i] = labels[i]
     for cell in range(root.size):
         counts[0, cell] = root[cell]
@@ -155,18 +156,19 @@ def grow_packed(
             bar = bar_of(child, n_waiting, max_leaves - n_leaves, limits, leaves, gains, sums, x_log_x)
             if bar == np.inf:
                 continue
+            level, best = NONE, NONE
             if m <= small:
-                search_small(
-                    child, bar, min_leaf, table.columns, place, leaves, gains, sums, scratch.keys, scratch.tally,
-                    x_log_x,
-                )  # fmt: skip
+                n_picks = pick_columns(d, sums[0, child, 0], scratch.bins, scratch.bounds)
             else:
+                level = level_of(FINENESS * m, n, n_levels)
                 if h == NONE:
                     h = counts.shape[0] - 1
-                    level = level_of(FINENESS * m, labels.size, n_levels)
                     clear(counts[h], table.offsets[level, -1])
                     count_members(counts[h], child, ONE, level, table, place, leaves)
-                search_counted(counts[h], child, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
+                n_picks, best, bar = pick_bins(
+                    counts[h], child, bar, level, min_leaf, n, table.offsets[level], sums, scratch, x_log_x
+                )
+            look_into(n_picks, best, bar, child, level, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x)
             if gains[child] != NO_SPLIT and gains[child] >= floors[LEAST_GAIN]:
                 gains[child] /= float(m) if limits[PER_NODE] else 1.0
                 dropped = wait(child, n_waiting, max_leaves - n_leaves, gains, leaves)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .options import LENT_INNER
-from .trees_leaves import COLUMN, POSITION, ZERO, bins_together, find_members, level_of
+from .trees_leaves import COLUMN, NONE, POSITION, ZERO, bins_together, find_members
 from .trees_packed_groups import (
     allowance,
     best_edge,
@@ -15,7 +15,7 @@ from .trees_packed_groups import (
     node_of,
     sum_groups,
 )
-from .trees_presort import CLOSENESS, FINENESS
+from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
 
 UNIT = np.int64(1 << SHIFT)
@@ -112,11 +112,19 @@ def list_bins(counts, edges, step, offsets, marked, picked, bins):
 
 
 @njit(**LENT_INNER)
+def pick_columns(d, total, bins, bounds):
+    """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting; returns their number."""
+    for f in range(d):
+        bins[WHICH, f], bins[BEFORE, f], bins[AFTER, f], bounds[f] = np.int64(f) << SHIFT, 0, total, np.inf
+    return np.int64(d)
+
+
+@njit(**LENT_INNER)
 def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
-    apart into bins. Returns (number of bins, the most promising of them, the raised bar).
+    apart into bins. Returns (number of bins, the most promising of them or NONE, the raised bar).
     """
     total, entropy = sums[0, slot, 0], x_log_x.size > 0
     size, node = total >> SHIFT, node_of(total, entropy)
@@ -131,66 +139,37 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
         mind_the_ends(edges, size, min_leaf, marked)
     n_listed = list_bins(counts, edges, step, offsets, marked, scratch.picked, bins)
     mark(bins[BEFORE, :n_listed], bins[AFTER, :n_listed], bar * node.scale, node, marked)
-    n_picks, best = 0, 0
+    n_picks, best = ZERO, NONE
     for k in range(n_listed):
         begins = may_begin(bins[BEFORE, k], bins[AFTER, k], min_leaf)
         if marked[k] or begins:
             for row in range(bins.shape[0]):
                 bins[row, n_picks] = bins[row, k]
             bounds[n_picks] = np.inf if begins else bound_between(bins[BEFORE, k], bins[AFTER, k], total, x_log_x)
-            best = n_picks if bounds[n_picks] > bounds[best] else best
+            best = n_picks if best == NONE or bounds[n_picks] > bounds[best] else best
             n_picks += 1
     return n_picks, best, bar
 
 
 @njit(**LENT_INNER)
-def search_counted(counts, slot, bar, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
-    """Best split that gains more than `bar`, of a leaf with a histogram."""
-    total, entropy, n = sums[0, slot, 0], x_log_x.size > 0, place.state.size
-    node, level = node_of(total, entropy), level_of(FINENESS * (total >> SHIFT), n, table.offsets.shape[0])
-    offsets = table.offsets[level]
-    n_picks, best, bar = pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x)
-    # The most promising bin before all others, only for the bar; then all in order.
-    for k in range(-1, n_picks):
-        pick = best if k < 0 else k
-        if n_picks == 0 or not scratch.bounds[pick] > bar:
-            continue
-        f, cell = scratch.bins[WHICH, pick] >> SHIFT, scratch.bins[WHICH, pick] & LOW_HALF
-        left, after = scratch.bins[BEFORE, pick], scratch.bins[AFTER, pick]
-        b, raised = cell - offsets[f], bar
-        start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
-        if counts[cell] >> SHIFT > 1 and not table.solid[level, f, b]:
-            raised = search_span(
-                f, start, end, left, after, raised, slot, min_leaf, table.columns, place, leaves, gains, sums,
-                scratch.keys, scratch.tally, x_log_x,
-            )  # fmt: skip
-        if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
-            raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
-        bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))
+def scan(f, found, left, after, bar, slot, min_leaf, values, leaves, gains, sums, keys, x_log_x):
+    """Try every split between `found` samples of the leaf, listed by `find_members`; returns the next bar.
 
-
-@njit(**LENT_INNER)
-def search_span(
-    f, start, end, left, after, bar, slot, min_leaf, columns, place, leaves, gains, sums, keys, tally, x_log_x
-):
-    """Try every split between the leaf's samples at positions `start` … `end` − 1 of column f.
-
-    `left` are the sums before them, `after` with them. Returns the next bar.
+    `left` are the sums before them, `after` with them.
     """
     total = sums[0, slot, 0]
     node, size, ones = node_of(total, x_log_x.size > 0), total >> SHIFT, total & LOW_HALF
-    found = find_members(f, slot, start, end, columns, place, leaves, keys, tally)
     distance = size * (left & LOW_HALF) - (left >> SHIFT) * ones
     allowed, growth = allowance(left, after, bar * node.scale, node)
     for k in range(found - 1):
-        label = keys[0, k] & 1
+        label = keys[k] & 1
         left += UNIT + label
         distance += label * size - ones
         allowed += growth
         if abs(distance) <= allowed:
             continue
-        p, q = keys[0, k] >> SHIFT, keys[0, k + 1] >> SHIFT
-        apart = columns.values[f, q] > columns.values[f, p] + CLOSENESS
+        p, q = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
+        apart = values[q] > values[p] + CLOSENESS
         if apart and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
             bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
             allowed, growth = allowance(left, after, bar * node.scale, node)
@@ -198,11 +177,25 @@ def search_span(
 
 
 @njit(**LENT_INNER)
-def search_small(slot, bar, min_leaf, columns, place, leaves, gains, sums, keys, tally, x_log_x):
-    """Best split that gains more than `bar`, of a leaf so small that sorting is cheaper than counting in bins."""
-    d, n = columns.order.shape
-    for f in range(d):
-        bar = search_span(
-            f, ZERO, n, ZERO, sums[0, slot, 0], bar, slot, min_leaf, columns, place, leaves, gains, sums, keys, tally,
-            x_log_x,
-        )  # fmt: skip
+def look_into(n_picks, best, bar, slot, level, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+    """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
+    total, entropy = sums[0, slot, 0], x_log_x.size > 0
+    node = node_of(total, entropy)
+    # The most promising bin before all others, only for the bar; then all in order.
+    for k in range(-1, n_picks):
+        pick = best if k < 0 else k
+        if pick == NONE or not scratch.bounds[pick] > bar:
+            continue
+        f, left, after = scratch.bins[WHICH, pick] >> SHIFT, scratch.bins[BEFORE, pick], scratch.bins[AFTER, pick]
+        start, end, solid, raised = ZERO, np.int64(place.state.size), False, bar
+        if level != NONE:
+            b = (scratch.bins[WHICH, pick] & LOW_HALF) - table.offsets[level, f]
+            start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
+            solid = table.solid[level, f, b]
+        if (after - left) >> SHIFT > 1 and not solid:
+            found = find_members(f, slot, start, end, table.columns, place, leaves, scratch.keys, scratch.tally)
+            values, keys = table.columns.values[f], scratch.keys[0]
+            raised = scan(f, found, left, after, raised, slot, min_leaf, values, leaves, gains, sums, keys, x_log_x)
+        if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
+            raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
+        bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))

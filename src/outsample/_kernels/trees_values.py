@@ -11,8 +11,9 @@ from numba import njit
 
 from .options import LENT_INNER
 from .trees_channel_gains import gain_of_values, take
+from .trees_leaves import ZERO, bins_together
 from .trees_presort import CLOSENESS
-from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, bound_inside
+from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, a_little_less, bound_inside
 
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
@@ -80,24 +81,8 @@ def mark_values(n_edges, mass, level, square_unit, sides, far, room, marked):
 
 
 @njit(**LENT_INNER)
-def pick_values(counts, total, bar, limits, square_unit, step, offsets, solid, scratch):
-    """Collect the bins of marked groups that may hold, or end in, a gain above `bar`; returns their number."""
-    n_picks, e = np.int64(0), 0
-    for f in range(offsets.size - 1):
-        for start in range(offsets[f], offsets[f + 1], step):
-            if scratch.marked[e]:
-                end = min(start + step, offsets[f + 1])
-                n_picks = pick_in_group(
-                    counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offsets[f], solid, scratch
-                )
-            e += 1
-        e += 1
-    return n_picks
-
-
-@njit(**LENT_INNER)
 def pick_in_group(counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offset, solid, scratch):
-    """`pick_values` for the cells `start` … `end` − 1 of column f, after edge e and the picks there are."""
+    """`pick_values` from the cells `start` … `end` − 1 of column f, after edge e and the picks there are."""
     lefts, bounds, picks, first = scratch.lefts, scratch.bounds, scratch.picks, limits[FIRST]
     mass, whole, n_channels = float(total[first - 1]), float(total[first]), total.size
     mean, level = whole / mass, bar * mass
@@ -131,6 +116,29 @@ def pick_in_group(counts, f, start, end, e, n_picks, total, bar, limits, square_
         mass_left += counts[base + first - 1]
         sum_left, far_before, product_before = sum_after, far, product
     return n_picks
+
+
+@njit(**LENT_INNER)
+def pick_values(counts, total, bar, level, n, limits, square_unit, offsets, solid, scratch):
+    """Find the bins that may hold, or end in, a split that gains more than `bar`.
+
+    The best edge of groups of bins gains no more than the best split does. Returns (number of bins, the raised bar).
+    """
+    far, room, step = scratch.far, scratch.room, bins_together(total[0], n, level)
+    mass, n_picks, e = float(total[limits[FIRST] - 1]), ZERO, ZERO
+    n_edges = sum_value_groups(counts, step, limits[FIRST], offsets, scratch.exact, scratch.sides)
+    bar = max(bar, a_little_less(measure_values(total, n_edges, limits, scratch.sides, far, room), 0.0))
+    mark_values(n_edges, mass, bar * mass, square_unit, scratch.sides, far, room, scratch.marked)
+    for f in range(offsets.size - 1):
+        for start in range(offsets[f], offsets[f + 1], step):
+            if scratch.marked[e]:
+                end = min(start + step, offsets[f + 1])
+                n_picks = pick_in_group(
+                    counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offsets[f], solid, scratch
+                )
+            e += 1
+        e += 1
+    return n_picks, bar
 
 
 @njit(**LENT_INNER)
