@@ -51,6 +51,8 @@ def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None
         if X_new is not None:
             theirs = reference_predictions(path, X, y, X_new, response, classes, weight)
             assert_equal_predictions(design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X")
+            alone = design.predict(y, X_new[:1], response)
+            assert_equal_predictions(alone, theirs[:, :1], f"{path.name} {response} on one new row")
 
 
 def setting_id(setting) -> str:

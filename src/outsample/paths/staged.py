@@ -54,7 +54,8 @@ class StagedPath(OneFitPath):
         if response == "decision_function":
             # GradientBoosting keeps a second axis in its staged decisions that its final ones do not have.
             return (stage[:, 0] if stage.shape[1:] == (1,) else stage for stage in stages)
-        return stages
+        # GradientBoosting answers a single row with a bare number.
+        return (np.atleast_1d(stage) for stage in stages)
 
 
 def _weighted_medians(model: AdaBoostRegressor, X: Any, sizes: Iterable[int]) -> Iterator[Array]:
