@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Below this the weight .632/(1 − .368 R) of .632+ is on its way through infinity to negative values.
-POLE_GUARD = 0.1
+# Beyond this R the factor 1/(1 − .368 R) of .632+ is on its way through infinity to negative values.
+LARGEST_OVERFITTING = 0.9 / 0.368
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +145,9 @@ def weight_632_plus(in_sample: Floats, out_of_bag_risk: Floats, no_information: 
 
     Efron & Tibshirani (1997): .632 estimate + (e' − e_in) · .368·.632·R/(1 − .368 R), with e' = min(e_oob, γ) and
     R = (e_oob − e_in)/(γ − e_in) where e_oob and γ exceed e_in, else 0. R itself is not capped: where e_oob exceeds γ
-    by chance it goes above 1 as often as it stays below, and a cap would bias the estimate downwards. Only its
-    denominator is kept at 0.1 and above, that is R below 2.45, before the pole at R = 1/.368.
+    by chance it goes above 1 as often as it stays below, and a cap at 1 would bias the estimate downwards. It is kept
+    below 2.45, before the pole at R = 1/.368; so the estimate goes to that of .632 when γ comes down to e_in, where
+    predictions are all alike.
 
     Parameters
     ----------
@@ -164,5 +165,6 @@ def weight_632_plus(in_sample: Floats, out_of_bag_risk: Floats, no_information: 
         overfitting = np.where(informative, (out_of_bag_risk - in_sample) / (no_information - in_sample), 0.0)
         bounded = np.minimum(out_of_bag_risk, no_information)
         part = np.where(informative, (bounded - in_sample) / (out_of_bag_risk - in_sample), 0.0)
-    step = 0.368 * 0.632 * overfitting / np.maximum(1 - 0.368 * overfitting, POLE_GUARD)
+    overfitting = np.minimum(overfitting, LARGEST_OVERFITTING)
+    step = 0.368 * 0.632 * overfitting / (1 - 0.368 * overfitting)
     return np.asarray(0.632 + part * step)

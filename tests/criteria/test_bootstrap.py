@@ -149,6 +149,26 @@ def test_the_pole_of_632_plus_is_guarded():
     assert (np.diff(weights * (oob - 0.1))[101:] > 0).all()
 
 
+@pytest.mark.parametrize("above", [-1e-15, 0.0, 1e-15, 1e-9])
+def test_632_plus_of_a_constant_is_that_of_632_however_the_risk_without_information_rounds(above):
+    weight = weight_632_plus(np.ones(1), np.full(1, 1.2), np.full(1, 1.0 + above))
+    np.testing.assert_allclose(weight, 0.632, atol=1e-6)
+
+
+def test_632_plus_of_a_constant_learner():
+    """All rows are neighbours: every prediction is the mean, and e_in and γ are the same number but for rounding."""
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        table, y = rng.normal(size=(15, 3)), rng.normal(size=15)
+        plain, plus = (
+            outsample.estimate(
+                KNeighborsRegressor(15), table, y, criterion=Bootstrap(8, kind), random_state=seed
+            ).out_sample
+            for kind in ("632", "632+")
+        )
+        np.testing.assert_allclose(plus, plain, rtol=1e-9)
+
+
 def _expected_risk(probability, losses, bags):
     """Err^(1) when rows are drawn with these probabilities: sum over all bags."""
     n = len(probability)
