@@ -144,8 +144,8 @@ def weight_632_plus(in_sample: Floats, out_of_bag_risk: Floats, no_information: 
     """Weight of the out-of-bag risk in the .632+ estimate, (models,), so that it is (1 − v) in-sample + v out-of-bag.
 
     Efron & Tibshirani (1997): .632 estimate + (e' − e_in) · .368·.632·R/(1 − .368 R), with e' = min(e_oob, γ) and
-    R = (e_oob − e_in)/(γ − e_in) where e_oob and γ exceed e_in, else 0. R itself is not capped: where e_oob exceeds γ
-    by chance it goes above 1 as often as it stays below, and a cap at 1 would bias the estimate downwards. It is kept
+    R = (e_oob − e_in)/(γ − e_in) where e_oob and γ exceed e_in, else 0. R is not capped at 1: where e_oob exceeds γ
+    by chance it goes above 1 as often as it stays below, and that cap would bias the estimate downwards. It is kept
     below 2.45, before the pole at R = 1/.368; so the estimate goes to that of .632 when γ comes down to e_in, where
     predictions are all alike.
 
