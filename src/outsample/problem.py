@@ -14,7 +14,7 @@ from outsample.choosing_losses import choose_loss
 from outsample.chunks import chunks
 from outsample.curve import RiskCurve
 from outsample.learners import takes_weight
-from outsample.losses import Floats, Loss
+from outsample.losses import Floats, Loss, weighted_mean
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, seed_sequence
@@ -184,7 +184,8 @@ class Problem:
                 losses = self.loss.pointwise(self.y, fitted[part])
             except TypeError:
                 return None
-            squares.append(np.average((losses - self.in_sample[part, None]) ** 2, axis=-1, weights=self.weight))
+            spread = losses - self.in_sample[part, None]
+            squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
         return np.sqrt(np.concatenate(squares))
 
     def on(self, path: Path, branch: int = 0) -> Problem:

@@ -73,6 +73,8 @@ class Splits:
     @property
     def sizes(self) -> Rows:
         """(splits,) how many rows each split tests."""
+        if isinstance(self.folds, _OneRowOut):
+            return np.ones(len(self), np.intp)
         return np.fromiter(map(len, self.tests), np.intp, len(self))
 
     @property

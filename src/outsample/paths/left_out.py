@@ -59,11 +59,13 @@ def _one_left_out(
     """The same where every row is a fold of its own; predictions are written over the residuals."""
     doubtful = []
     for models in chunks(residuals):
-        outside, slack = residuals[models], np.maximum(fits.slack(models), 0.0)
+        outside, slack = residuals[models], fits.slack(models)
+        least = slack.min(axis=1)
+        if least.min() < 0.0:
+            np.maximum(slack, 0.0, out=slack)
         with np.errstate(divide="ignore", invalid="ignore"):
             outside /= slack
         np.subtract(y, outside, out=outside)
-        least = slack.min(axis=1)
         for k in np.flatnonzero(~_solid(least, least_slack[models])):
             m = models.start + k
             doubtful += [(m, fold) for fold in folds[~_solid(slack[k], least_slack[m])]]

@@ -82,10 +82,18 @@ class LinearFits:
         """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
         n = len(self.basis)
         row_sums = np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
-        leverages = np.empty((len(self.kept), n))
+        return Smoother(self._leverages[0], row_sums)
+
+    @cached_property
+    def _leverages(self) -> tuple[Floats, Floats]:
+        """Of every model, (models, n), and of one that keeps as much of each direction as any model does, (n,)."""
+        n, most = len(self.basis), self.kept.max(axis=0)
+        leverages, highest = np.empty((len(self.kept), n)), np.empty(n)
         for rows in chunks(self.basis):
-            leverages[:, rows] = self.kept @ self._energy(rows).T
-        return Smoother(leverages, row_sums)
+            energy = self._energy(rows)
+            np.matmul(self.kept, energy.T, out=leverages[:, rows])
+            np.matmul(energy, most, out=highest[rows])
+        return leverages, highest
 
     @property
     def squared_norms(self) -> Floats:
@@ -102,13 +110,11 @@ class LinearFits:
     @cached_property
     def _tight(self) -> NDArray[np.intp]:
         """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
-        most = self.kept.max(axis=0)
-        highest = np.concatenate([self._energy(rows) @ most for rows in chunks(self.basis)])
-        return np.flatnonzero(1.0 - highest < _CANCELLATION)
+        return np.flatnonzero(1.0 - self._leverages[1] < _CANCELLATION)
 
     def slack(self, models: slice) -> Floats:
         """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
-        slack = 1.0 - self.smoother.leverages[models]
+        slack = 1.0 - self._leverages[0][models]
         tight = self._tight
         if len(tight):
             energy = self._energy(tight)
