@@ -186,7 +186,7 @@ class Problem:
                 return None
             spread = losses - self.in_sample[part, None]
             squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
-        return np.sqrt(np.concatenate(squares))
+        return np.asarray(np.sqrt(np.concatenate(squares)))
 
     def on(self, path: Path, branch: int = 0) -> Problem:
         """The same problem over another path; `branch` tells the paths of one search apart in its store."""

@@ -23,7 +23,7 @@ from .trees_leaves import make_place
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
 from .trees_presort import FINENESS, LARGEST_SORTED, Presorted, presort
-from .trees_roots import bin_sizes, lanes_for, roots_of
+from .trees_roots import bin_sizes, lanes_for, roots_of, unlabelled_root
 from .trees_rules import LOW_HALF, SHIFT
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "lanes_for",
     "presort",
     "roots_of",
+    "unlabelled_root",
     "warmup",
 ]
 
@@ -83,13 +84,22 @@ class Rules(NamedTuple):
         fineness = 1 if self.n_classes and not self.packed else FINENESS
         return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node, fineness], np.int64)
 
+    def shape_of_points(self, n: int) -> tuple[int, ...]:
+        """The shape of what n samples add to their nodes, see `grow`."""
+        return (n,) if self.packed else (2 if self.n_classes else self.n_channels + 1, n)
+
     def floors(self) -> NDArray[np.float64]:
         """The real numbers, in the order of `trees_rules`."""
         return np.array([self.least_gain, self.least_spread, self.square_unit])
 
 
 class Workspace:
-    """Scratch memory of one thread; see `trees_leaves` for `place` and `leaves`."""
+    """Scratch memory of one thread; see `trees_leaves` for `place` and `leaves`.
+
+    Attributes
+    ----------
+    points, values : room for what `grow` is called with, and for making that of real values
+    """
 
     def __init__(self, table: Presorted, rules: Rules, n_histograms: int) -> None:
         d, n = table.columns.order.shape
@@ -100,6 +110,8 @@ class Workspace:
         self.leaves = np.empty((max(leaves, n_histograms), 10), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
+        self.points = np.empty(rules.shape_of_points(n), np.uint8 if rules.packed else np.int64)
+        self.values = np.empty((0 if rules.n_classes else 2, n))
         # One more key than a leaf has: the next one is written before it is known to belong.
         keys, tally = np.empty((2, n + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
         self.scratch: PackedScratch | ChannelScratch
@@ -149,12 +161,12 @@ def grow(
     ----------
     points : (n,) uint8 or (rows, n) int64
         Packed: the class. Else see `trees_channel_gains`.
-    root : packed histogram of the whole table, see `trees_roots`; else empty
+    root : packed histogram of the whole table; else what it has whatever the labels. See `trees_roots`.
     """
     n = table.columns.order.shape[1]
-    shape = (n,) if rules.packed else (2 if rules.n_classes else rules.n_channels + 1, n)
+    shape = rules.shape_of_points(n)
     dtype = np.dtype(np.uint8 if rules.packed else np.int64)
-    n_cells = int(table.offsets[0, -1]) if rules.packed else 0
+    n_cells = int(table.offsets[0, -1]) * rules.n_channels
     if points.shape != shape or points.dtype != dtype or space.place.state.size != n or root.shape != (n_cells,):
         raise ValueError(
             f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}; root {root.shape}"
@@ -168,7 +180,7 @@ def grow(
         leaves = int(grow_packed(table, labels, root, *given, *room, split, column, total, leaf))
     else:
         kind = (True, None) if rules.n_classes else (None, True)
-        leaves = int(grow_channels(table, labels, *given, *room, split, column, total, leaf, *kind))
+        leaves = int(grow_channels(table, labels, root, *given, *room, split, column, total, leaf, *kind))
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 
@@ -179,5 +191,6 @@ def warmup() -> None:
         channels = 1 if packed else 3
         rules = Rules(packed, channels, n_classes, False, n_classes > 0, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
         points: NDArray[Any] = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
-        root = roots_of(table, bin_sizes(table), points[None])[0] if packed else np.empty(0, np.int64)
+        nobody = np.empty(0, np.int64)
+        root = roots_of(table, bin_sizes(table), points[None])[0] if packed else unlabelled_root(table, 3, nobody)
         grow(table, points, rules, Workspace(table, rules, 2), False, root)

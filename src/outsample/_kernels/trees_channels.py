@@ -58,8 +58,8 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     sides, far, room : per edge what lies left of it, the squared distance and the product of the masses; for classes of
-        the bins of one column, for real values of all groups of bins
-    exact, marked : for real values, what lies left of each edge as integers, and which groups to look into
+        the bins of one column, for real values of all groups of bins, and then of the bins of marked groups
+    exact, marked : for real values, what lies left of each group as integers, and which groups or bins to look into
     reach, near, corners : for classes, see `trees_classes`
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
     left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
@@ -106,6 +106,25 @@ def make_scratch(
         keys=keys,
         tally=tally,
     )
+
+
+@njit(**LENT_INNER)
+def count_labels(counts, cells, points, n_channels, limits, of_classes, of_values):
+    """Add the labels of all samples to a histogram that knows the rest of them."""
+    n, d = cells.shape
+    first = limits[FIRST]
+    for i in range(n):
+        if of_values is not None:
+            total, square = points[first, i], points[first + 1, i]
+            for f in range(d):
+                base = cells[i, f] * n_channels + first
+                counts[np.uint32(base)] += total
+                counts[np.uint32(base + 1)] += square
+        if of_classes is not None:
+            code, mass = points[0, i], points[1, i]
+            if code < limits[N_CLASSES] - 1:
+                for f in range(d):
+                    counts[np.uint32(cells[i, f] * n_channels + first + code)] += mass
 
 
 @njit(**LENT_INNER)
@@ -172,8 +191,8 @@ def share_counts(slot, new, counts, table, points, place, leaves, n_channels, li
 
 @njit(**LENT)
 def grow_channels(
-    table, points, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total, leaf,
-    of_classes, of_values,
+    table, points, root, limits, floors, x_log_x, place, counts, leaves, gains, sums, scratch, split, column, total,
+    leaf, of_classes, of_values,
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     max_leaves, small, n_channels = limits[MAX_LEAVES], limits[SMALL], sums.shape[2]
@@ -181,8 +200,9 @@ def grow_channels(
     n_free, used = plant(counts.shape[0], place, leaves), np.int64(n)
     for i in range(n):
         place.state[i] = 0
-    clear(counts[0], counts.shape[1])
-    count_members(counts[0], ZERO, ONE, ZERO, table, points, place, leaves, n_channels, limits, of_classes, of_values)
+    for cell in range(root.size):
+        counts[0, cell] = root[cell]
+    count_labels(counts[0], table.cells, points, n_channels, limits, of_classes, of_values)
     for v in range(n_channels):
         sums[0, 0, v] = 0
         for b in range(table.offsets[0, 1]):

@@ -1,6 +1,7 @@
-"""Histograms of the whole table for several label vectors of two classes in one pass over its cells.
+"""Histograms of the whole table.
 
-Every sample of the table counts at the root, so bins know their size and only the ones must be counted.
+Every sample of the table counts at the root, so bins know their size and only labels must be counted: those of two
+classes for several label vectors in one pass over the cells.
 """
 
 from __future__ import annotations
@@ -20,6 +21,21 @@ def bin_sizes(table: Presorted) -> NDArray[np.int64]:
     n_bins = np.diff(table.offsets[0])
     widths = np.diff(table.edges[0].astype(np.int64), axis=1)
     return np.asarray(widths[np.arange(widths.shape[1]) < n_bins[:, None]])
+
+
+def unlabelled_root(table: Presorted, n_channels: int, mass: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the histogram of the whole table has whatever the labels: samples and mass of each cell.
+
+    (cells · channels,), see `trees_channel_gains`, with zeros for the labels; `mass` is (n,), or empty without weights.
+    """
+    root, offsets = np.zeros((int(table.offsets[0, -1]), n_channels), np.int64), table.offsets[0]
+    root[:, 0] = bin_sizes(table)
+    if mass.size:
+        for f, order in enumerate(table.columns.order):
+            before = np.concatenate([[0], np.cumsum(mass[order])])
+            n_bins = offsets[f + 1] - offsets[f]
+            root[offsets[f] : offsets[f + 1], 1] = np.diff(before[table.edges[0, f, : n_bins + 1]])
+    return root.ravel()
 
 
 def lanes_for(sizes: NDArray[np.int64]) -> int:

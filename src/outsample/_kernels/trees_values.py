@@ -18,8 +18,8 @@ from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, a_little_le
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
 
-# Rows of `sides`: samples, mass and sum left of an edge; sum and squares of the group after it.
-SAMPLES_LEFT, MASS_LEFT, SUM_LEFT, SUM, SQUARES = 0, 1, 2, 3, 4
+# Rows of `sides`: mass and sum left of an edge; mass, sum and squares of the group or bin after it.
+MASS_LEFT, SUM_LEFT, MASS, SUM, SQUARES = 0, 1, 2, 3, 4
 
 
 @njit(**LENT_INNER)
@@ -33,111 +33,127 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
         size, mass, total = np.int64(0), np.int64(0), np.int64(0)
         for start in range(offsets[f], offsets[f + 1] + step, step):
             # After the last group comes an empty one.
-            own, squares = np.int64(0), np.int64(0)
+            before, own, squares = mass, np.int64(0), np.int64(0)
             exact[e, 0], exact[e, first - 1], exact[e, first] = size, mass, total
-            sides[SAMPLES_LEFT, e], sides[MASS_LEFT, e], sides[SUM_LEFT, e] = float(size), float(mass), float(total)
+            sides[MASS_LEFT, e], sides[SUM_LEFT, e] = float(mass), float(total)
             for cell in range(start, min(start + step, offsets[f + 1])):
                 base = cell * n_channels
                 size += counts[np.uint32(base)]
                 mass += counts[np.uint32(base + first - 1)]
                 own += counts[np.uint32(base + first)]
                 squares += counts[np.uint32(base + first + 1)]
-            sides[SUM, e], sides[SQUARES, e] = float(own), float(squares)
+            sides[MASS, e], sides[SUM, e], sides[SQUARES, e] = float(mass - before), float(own), float(squares)
             total += own
             e += 1
     return e
 
 
 @njit(**LENT_INNER)
-def measure_values(total, n_edges, limits, sides, far, room):
-    """Squared distances and products of the masses at all edges; returns the gain at one of the best, or NO_SPLIT."""
-    first, least = limits[FIRST], float(max(limits[MIN_LEAF], 1))
-    size, mass, mean = float(total[0]), float(total[first - 1]), float(total[first]) / float(total[first - 1])
+def best_edge_of_values(total, n_edges, limits, exact, sides, far, room):
+    """The gain at one of the best edges, or NO_SPLIT.
+
+    far, room : squared distances and products of the masses, for the loop that looks at several edges at a time
+    """
+    first, least = limits[FIRST], max(limits[MIN_LEAF], 1)
+    mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     for e in range(n_edges):
         own = sides[MASS_LEFT, e]
         distance = mass * (sides[SUM_LEFT, e] - own * mean)
-        far[e], room[e] = distance * distance * ABOVE, own * (mass - own)
+        far[e], room[e] = distance * distance, own * (mass - own)
     best, most, product = 0, -1.0, 1.0
     for e in range(n_edges):
-        if far[e] * product > most * room[e]:
-            left = sides[SAMPLES_LEFT, e]
-            if left >= least and size - left >= least:
-                best, most, product = e, far[e], room[e]
+        if far[e] * product > most * room[e] and exact[e, 0] >= least and total[0] - exact[e, 0] >= least:
+            best, most, product = e, far[e], room[e]
     if most < 0.0:
         return NO_SPLIT
     return gain_of_values(sides[MASS_LEFT, best], sides[SUM_LEFT, best], mass, float(total[first]))
 
 
 @njit(**LENT_INNER)
-def mark_values(n_edges, mass, level, square_unit, sides, far, room, marked):
-    """Mark the groups where a gain may exceed level / mass; no branches, so that several are done at a time."""
-    for e in range(n_edges - 1):
-        inside, part, squares = sides[MASS_LEFT, e + 1] - sides[MASS_LEFT, e], sides[SUM, e], sides[SQUARES, e]
+def mark_values(n_marks, mass, mean, level, square_unit, sides, marked):
+    """Mark the groups or bins where a gain may exceed level / mass; no branches, so that several are done at a time."""
+    for e in range(n_marks):
+        before, sum_before = sides[MASS_LEFT, e], sides[SUM_LEFT, e]
+        inside, part, squares = sides[MASS, e], sides[SUM, e], sides[SQUARES, e]
+        after = before + inside
+        first, last = abs(sum_before - before * mean), abs(sum_before + part - after * mean)
+        room_first, room_last = before * (mass - before), after * (mass - after)
         within = inside * squares * square_unit * (1.0 + 1e-12) - part * part
-        farther = far[e] if far[e] > far[e + 1] else far[e + 1]
-        nearest = room[e] if room[e] < room[e + 1] else room[e + 1]
-        reach = np.sqrt(farther) + 0.5 * mass * np.sqrt(within if within > 0.0 else 0.0)
-        marked[e] = reach * reach >= level * nearest
+        nearest = room_first if room_first < room_last else room_last
+        reach = (first if first > last else last) * ABOVE + 0.5 * np.sqrt(within if within > 0.0 else 0.0)
+        marked[e] = mass * mass * reach * reach >= level * nearest
 
 
 @njit(**LENT_INNER)
-def pick_in_group(counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offset, solid, scratch):
-    """`pick_values` from the cells `start` … `end` − 1 of column f, after edge e and the picks there are."""
-    lefts, bounds, picks, first = scratch.lefts, scratch.bounds, scratch.picks, limits[FIRST]
-    mass, whole, n_channels = float(total[first - 1]), float(total[first]), total.size
-    mean, level = whole / mass, bar * mass
-    n_left, mass_left, sum_left = scratch.exact[e, 0], scratch.exact[e, first - 1], scratch.exact[e, first]
-    far_before, product_before = scratch.far[e], scratch.room[e]
-    for cell in range(start, end):
-        base = cell * n_channels
-        if counts[base] == 0:
-            continue
-        inside, part = float(counts[base + first - 1]), float(counts[base + first])
-        before, after = float(mass_left), float(mass_left + counts[base + first - 1])
-        sum_after = sum_left + counts[base + first]
-        distance, product = mass * (float(sum_after) - after * mean), after * (mass - after)
-        far, squares = distance * distance * ABOVE, float(counts[base + first + 1]) * square_unit
+def list_value_bins(counts, step, first, offsets, scratch):
+    """List the bins of the marked groups that hold samples, and what lies left of them; returns their number."""
+    picks, lefts, exact, sides = scratch.picks, scratch.lefts, scratch.exact, scratch.sides
+    n_channels, n_bins, e = lefts.shape[1], 0, 0
+    for f in range(offsets.size - 1):
+        for start in range(offsets[f], offsets[f + 1], step):
+            if scratch.marked[e]:
+                size, mass, total = exact[e, 0], exact[e, first - 1], exact[e, first]
+                for cell in range(start, min(start + step, offsets[f + 1])):
+                    base, here = cell * n_channels, np.uint32(n_bins)
+                    # Written first and counted afterwards: a branch would be guessed wrongly too often.
+                    picks[here] = np.int64(f) << SHIFT | cell
+                    lefts[here, 0], lefts[here, first - 1], lefts[here, first] = size, mass, total
+                    n_bins += counts[np.uint32(base)] != 0
+                    size += counts[np.uint32(base)]
+                    mass += counts[np.uint32(base + first - 1)]
+                    total += counts[np.uint32(base + first)]
+            e += 1
+        e += 1
+    for k in range(n_bins):
+        base = (picks[k] & LOW_HALF) * n_channels + first
+        sides[MASS_LEFT, k], sides[SUM_LEFT, k] = float(lefts[k, first - 1]), float(lefts[k, first])
+        sides[MASS, k], sides[SUM, k] = float(counts[np.uint32(base - 1)]), float(counts[np.uint32(base)])
+        sides[SQUARES, k] = float(counts[np.uint32(base + 1)])
+    return n_bins
+
+
+@njit(**LENT_INNER)
+def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
+    """What no gain inside or at the end of a listed bin exceeds, NO_SPLIT if that is not more than `bar`."""
+    mean, before, part, inside = whole / mass, sides[MASS_LEFT, k], sides[SUM, k], sides[MASS, k]
+    after, sum_after = before + inside, sides[SUM_LEFT, k] + part
+    first, last = abs(sides[SUM_LEFT, k] - before * mean), abs(sum_after - after * mean)
+    bound = gain_of_values(after, sum_after, mass, whole) * ABOVE if after < mass else NO_SPLIT
+    if opens:
+        squares = sides[SQUARES, k] * square_unit
         within = max(inside * squares - part * part, 0.0) + 1e-12 * inside * squares
-        farther, spread, nearest = max(far_before, far), 0.25 * mass * mass * within, min(product_before, product)
-        ends = far >= level * product and after < mass
-        # (a + b)² ≤ 2a² + 2b² spares most bins two roots.
-        opens = counts[base] > 1 and 2.0 * (farther + spread) >= level * nearest and not solid[f, cell - offset]
-        bound = gain_of_values(after, float(sum_after), mass, whole) if ends else NO_SPLIT
-        if opens:
-            about = max(squares - 2.0 * mean * part + inside * mean * mean, 0.0)
-            about += 1e-12 * (squares + inside * mean * mean)
-            reach = np.sqrt(farther) + np.sqrt(spread)
-            bound = max(bound, bound_inside(reach, mass, mass, before, after, 1.0, about, False))
-        if bound > bar:
-            bounds[n_picks], picks[n_picks] = bound, np.int64(f) << SHIFT | cell
-            lefts[n_picks, 0], lefts[n_picks, first - 1], lefts[n_picks, first] = n_left, mass_left, sum_left
-            n_picks += 1
-        n_left += counts[base]
-        mass_left += counts[base + first - 1]
-        sum_left, far_before, product_before = sum_after, far, product
-    return n_picks
+        about = max(squares - 2.0 * mean * part + inside * mean * mean, 0.0)
+        about += 1e-12 * (squares + inside * mean * mean)
+        reach = mass * (max(first, last) * ABOVE + 0.5 * np.sqrt(within))
+        bound = max(bound, bound_inside(reach, mass, mass, before, after, 1.0, about, False))
+    return bound if bound > bar else NO_SPLIT
 
 
 @njit(**LENT_INNER)
 def pick_values(counts, total, bar, level, n, limits, square_unit, offsets, solid, scratch):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
-    The best edge of groups of bins gains no more than the best split does. Returns (number of bins, the raised bar).
+    The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
+    apart into bins. Returns (number of bins, the raised bar).
     """
-    far, room, step = scratch.far, scratch.room, bins_together(total[0], n, level)
-    mass, n_picks, e = float(total[limits[FIRST] - 1]), ZERO, ZERO
-    n_edges = sum_value_groups(counts, step, limits[FIRST], offsets, scratch.exact, scratch.sides)
-    bar = max(bar, a_little_less(measure_values(total, n_edges, limits, scratch.sides, far, room), 0.0))
-    mark_values(n_edges, mass, bar * mass, square_unit, scratch.sides, far, room, scratch.marked)
-    for f in range(offsets.size - 1):
-        for start in range(offsets[f], offsets[f + 1], step):
-            if scratch.marked[e]:
-                end = min(start + step, offsets[f + 1])
-                n_picks = pick_in_group(
-                    counts, f, start, end, e, n_picks, total, bar, limits, square_unit, offsets[f], solid, scratch
-                )
-            e += 1
-        e += 1
+    first, step, n_picks = limits[FIRST], bins_together(total[0], n, level), ZERO
+    mass, whole = float(total[first - 1]), float(total[first])
+    sides, marked, lefts, bounds = scratch.sides, scratch.marked, scratch.lefts, scratch.bounds
+    n_edges = sum_value_groups(counts, step, first, offsets, scratch.exact, sides)
+    best = best_edge_of_values(total, n_edges, limits, scratch.exact, sides, scratch.far, scratch.room)
+    bar = max(bar, a_little_less(best, 0.0))
+    mark_values(n_edges, mass, whole / mass, bar * mass, square_unit, sides, marked)
+    n_listed = list_value_bins(counts, step, first, offsets, scratch)
+    mark_values(n_listed, mass, whole / mass, bar * mass, square_unit, sides, marked)
+    for k in range(n_listed):
+        if marked[k]:
+            f, cell = scratch.picks[k] >> SHIFT, scratch.picks[k] & LOW_HALF
+            opens = counts[cell * lefts.shape[1]] > 1 and not solid[f, cell - offsets[f]]
+            bounds[n_picks] = bound_bin(k, bar, mass, whole, square_unit, opens, sides)
+            scratch.picks[n_picks] = scratch.picks[k]
+            for v in range(lefts.shape[1]):
+                lefts[n_picks, v] = lefts[k, v]
+            n_picks += bounds[n_picks] != NO_SPLIT
     return n_picks, bar
 
 

@@ -114,10 +114,16 @@ class Grower:
         self._entropy = criterion in ("entropy", "log_loss")
         self._threads = n_threads()
         self._table = kernel.presort(X, self._threads)
-        self._mass_unit, self._mass = _fixed_point(self._weight)
+        self._mass = np.empty(self._weight.size, np.int64)
+        self._mass_unit = 1.0
+        if weight is not None:
+            self._mass_unit = _fixed_point(self._weight, np.rint, np.empty_like(self._weight), self._mass)
         self._least_decrease = (stopping.min_decrease - _EPS) * self._total_weight
         self._rules = self._make_rules(stopping)._replace(per_node=per_node)
-        self._sizes = kernel.bin_sizes(self._table) if self._rules.packed else np.empty(0, np.int64)
+        if self._rules.packed:
+            self._sizes = kernel.bin_sizes(self._table)
+        else:
+            self._root = kernel.unlabelled_root(self._table, self._rules.n_channels, self._mass)
         self._together = kernel.lanes_for(self._sizes) if self._rules.packed else 1
         self._spaces: list[Any] = []
 
@@ -141,9 +147,9 @@ class Grower:
         return in_stages(begun, grown, blocks, threads)
 
     def _begun(self, Y: Array) -> list[tuple[Array, NDArray[np.int64]]]:
-        """Each label vector with the histogram its tree begins with, empty where the kernel counts that itself."""
+        """Each label vector with the histogram its tree begins with, without labels where the kernel counts them."""
         if not self._rules.packed:
-            return [(y, np.empty(0, np.int64)) for y in Y]
+            return [(y, self._root) for y in Y]
         Y = Y.astype(np.uint8, copy=False)
         return list(zip(Y, self._kernel.roots_of(self._table, self._sizes, Y), strict=True))
 
@@ -155,7 +161,7 @@ class Grower:
         return self._spaces[:threads]
 
     def _grow_one(self, y: Array, root: NDArray[np.int64], space: Any, with_leaves: bool) -> Growth:
-        points, origin, rules = self._points(y)
+        points, origin, rules = self._points(y, space)
         grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root)
         mass, sums = self._node_sums(grown.total, origin.unit)
         return Growth(grown.split, mass, sums, origin.center, origin.squares, grown.leaf, grown.column)
@@ -183,26 +189,28 @@ class Grower:
             x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
         )
 
-    def _points(self, y: Array) -> tuple[Array, _Origin, Any]:
-        """(what each sample adds to its node, how that was made from y, rules)."""
-        rules = self._rules
+    def _points(self, y: Array, space: Any) -> tuple[Array, _Origin, Any]:
+        """(what each sample adds to its node, how that was made from y, rules); written into memory of `space`."""
+        rules, points = self._rules, space.points
         if rules.packed:
             return y, _Origin(), rules
-        ones = np.ones(self.n_samples, np.int64)
         if rules.n_classes:
-            rows = [y.astype(np.int64), self._mass if rules.weighted else ones]
-            return np.stack(rows), _Origin(unit=self._mass_unit), rules
-        values = np.ascontiguousarray(y, np.float64)
-        center = _round_center(values)
-        amounts = (values - center) * (self._weight if rules.weighted else 1.0)
-        unit, sums = _fixed_point(amounts)
-        squares = amounts * (values - center)
-        coarse_unit, rounded_up = _fixed_point(squares, up=True)
-        masses = [self._mass] if rules.weighted else []
-        points = np.stack([ones, *masses, sums, rounded_up, values.view(np.int64)])
+            points[0], points[1] = y, self._mass if rules.weighted else 1
+            return points, _Origin(unit=self._mass_unit), rules
+        values, (off, room), first = np.ascontiguousarray(y, np.float64), space.values, 1 + rules.weighted
+        lowest, highest = float(values.min()), float(values.max())
+        center = _round_center(float(values.mean()), highest - lowest)
+        amounts = np.subtract(values, center, out=off)
+        farthest = max(highest - center, center - lowest)
+        points[0], points[first - 1], points[-1] = 1, self._mass if rules.weighted else 1, values.view(np.int64)
+        if rules.weighted:
+            amounts = off * self._weight
+        unit = _fixed_point(amounts, np.rint, room, points[first])
+        squares = np.multiply(amounts, off, out=off)
+        coarse_unit = _fixed_point(squares, np.ceil, room, points[first + 1])
+        noise = 1e-13 * farthest**2
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
-        noise = 1e-13 * float(np.abs(values - center).max()) ** 2
         own = rules._replace(
             square_unit=coarse_unit * per_gain,
             least_gain=self._least_decrease * per_gain,
@@ -236,22 +244,23 @@ class Grower:
         return threads, int(min(self._rules.max_leaves + 1, max(room, 2)))
 
 
-def _fixed_point(amounts: Floats, up: bool = False) -> tuple[float, NDArray[np.int64]]:
-    """(unit, integers) with amounts ≈ unit · integers, the unit a power of two and all sums within int64."""
-    if amounts.size == 0:
-        return 1.0, np.empty(0, np.int64)
-    largest = float(np.abs(amounts).max())
+def _fixed_point(amounts: Floats, rounded: np.ufunc, room: Floats, integers: NDArray[np.int64]) -> float:
+    """The unit, a power of two, in which `amounts` are about `integers`, and all their sums within int64.
+
+    `room` is as long as the amounts and written over.
+    """
+    largest = max(float(amounts.max()), -float(amounts.min()))
     if largest == 0.0:
-        return 1.0, np.zeros(amounts.size, np.int64)
+        integers[:] = 0
+        return 1.0
     bits = 62 - math.ceil(math.log2(amounts.size + 1)) - math.ceil(math.log2(largest) + 1e-9)
     unit = 2.0 ** -min(bits, 1000)
-    scaled = amounts / unit
-    return unit, (np.ceil(scaled) if up else np.rint(scaled)).astype(np.int64)
+    integers[:] = rounded(np.divide(amounts, unit, out=room), out=room)
+    return unit
 
 
-def _round_center(y: Floats) -> float:
+def _round_center(mean: float, spread: float) -> float:
     """A number near the mean with few digits, so that y − center is as exact as y."""
-    mean, spread = float(y.mean()), float(np.ptp(y))
     if spread == 0.0:
         return mean
     step = 2.0 ** math.floor(math.log2(spread) - 1)
