@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -156,8 +155,8 @@ def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
     for params in path.params:
         value = params[parameter]
         # Nearly always the very object of the list; a path may also have made an equal one of it.
-        candidates = chain(places.get(id(value), ()), (j for j, other in left.items() if other == value))
-        i = next(j for j in candidates if j in left)
+        same = [j for j in places.get(id(value), ()) if j in left]
+        i = same[0] if same else next(j for j, other in left.items() if other == value)
         del left[i]
         order.append(i)
     return np.array(order, dtype=np.intp)
