@@ -9,10 +9,13 @@ precision from the differences themselves.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from .options import INNER, OPTIONS, REGROUPED
+from .options import LENT, LENT_INNER, REGROUPED
 
 SMALLEST = 1e-37
 """Below this, single precision loses its relative accuracy."""
@@ -21,32 +24,41 @@ END = np.iinfo(np.int64).max
 LOW_HALF = 2**32 - 1
 
 
-@njit(**INNER)
-def _kth_smallest(values, k):
-    """The k-th smallest value, counted from one; reorders `values`."""
-    wanted, low, high = k - 1, 0, len(values) - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            high = j
-        elif wanted >= i:
-            low = i
-        else:
-            break
-    return values[wanted]
+class Room(NamedTuple):
+    """Memory of one thread.
+
+    Attributes
+    ----------
+    minima, near : (groups,) smallest entry of each group; (groups + 1,) groups that hold candidates
+    candidates : (n + 1,) all candidates of a row
+    bound, bits : (1,) a float32, and its bits
+    distances, rows : (width,) candidates worth sorting
+    """
+
+    minima: NDArray[np.int32]
+    near: NDArray[np.uint32]
+    candidates: NDArray[np.int64]
+    bound: NDArray[np.float32]
+    bits: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    rows: NDArray[np.int64]
 
 
-@njit(**INNER, **REGROUPED)
+def make_room(n: int, groups: int, width: int) -> Room:
+    """Room for n rows, dealt into groups, and so many candidates worth sorting."""
+    bound = np.empty(1, np.float32)
+    return Room(
+        minima=np.empty(groups, np.int32),
+        near=np.empty(groups + 1, np.uint32),
+        candidates=np.empty(n + 1, np.int64),
+        bound=bound,
+        bits=bound.view(np.int32),
+        distances=np.empty(width),
+        rows=np.empty(width, np.int64),
+    )
+
+
+@njit(**LENT_INNER, **REGROUPED)
 def _squared_distance(a, b):
     """Σ (a − b)²."""
     total = 0.0
@@ -56,7 +68,7 @@ def _squared_distance(a, b):
     return total
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def _group_minima(row, minima):
     """Smallest entry of each group; column j is in group j modulo their number."""
     groups = len(minima)
@@ -68,7 +80,7 @@ def _group_minima(row, minima):
             minima[g] = part[g] if part[g] < minima[g] else minima[g]
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def _bound_on_kth(values, own, k):
     """A number that at least k values do not exceed, and few more than k; a row's distance to itself is in `own`."""
     other = values[own - 1]
@@ -93,20 +105,19 @@ def _bound_on_kth(values, own, k):
     return high
 
 
-@njit(**INNER)
-def _sort_by_distance(distances, rows):
-    """Sort by (distance, row number), in place."""
-    for q in range(1, len(rows)):
-        distance, row, place = distances[q], rows[q], q
-        while place > 0 and (
-            distances[place - 1] > distance or (distances[place - 1] == distance and rows[place - 1] > row)
-        ):
-            distances[place], rows[place] = distances[place - 1], rows[place - 1]
-            place -= 1
-        distances[place], rows[place] = distance, row
+@njit(**LENT_INNER)
+def _insert(distance, row, distances, rows, n_sorted):
+    """Put a row where it belongs among the first ones, which are sorted by (distance, row number)."""
+    place = n_sorted
+    while place > 0 and (
+        distances[place - 1] > distance or (distances[place - 1] == distance and rows[place - 1] > row)
+    ):
+        distances[place], rows[place] = distances[place - 1], rows[place - 1]
+        place -= 1
+    distances[place], rows[place] = distance, row
 
 
-@njit(**INNER)
+@njit(**LENT_INNER)
 def _settle(X, i, k, near, precision, distances, rows):
     """Put candidates sorted by approximate distance in their exact order, as far as the first k need it.
 
@@ -120,15 +131,13 @@ def _settle(X, i, k, near, precision, distances, rows):
             and distances[last + 1] - distances[last] <= 2 * precision * (near + distances[last + 1]) + 2 * SMALLEST
         ):
             last += 1
-        if last > q:
-            for c in range(q, last + 1):
-                distances[c] = _squared_distance(X[i], X[rows[c]])
-            _sort_by_distance(distances[q : last + 1], rows[q : last + 1])
+        for c in range(q, last + 1 if last > q else q):
+            _insert(_squared_distance(X[i], X[rows[c]]), rows[c], distances[q:], rows[q:], c - q)
         q = last + 1
 
 
-@njit(**OPTIONS)
-def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, neighbours):
+@njit(**LENT)
+def list_candidates(as_integers, first, X, squares, precision, keys, neighbours, room):
     """List all rows that may be among the k nearest of rows first, first + 1, …, a few more than k.
 
     as_integers : (rows, n) the bits of float32 squared distances, whose order is that of the numbers.
@@ -137,17 +146,14 @@ def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, 
     keys : (rows, width) int64 bits · 2³² + row for each candidate, and END after the last. A row with more
         candidates than that has none: its k nearest go straight into `neighbours` (n, k).
     """
-    n, width = as_integers.shape[1], keys.shape[1]
-    minima, near = np.empty(groups, np.int32), np.empty(groups + 1, np.uint32)
-    candidates = np.empty(n + 1, np.int64)
-    bound = np.empty(1, np.float32)
-    bits = bound.view(np.int32)
+    n, width, groups, k = as_integers.shape[1], keys.shape[1], room.minima.size, neighbours.shape[1]
+    minima, near, candidates = room.minima, room.near, room.candidates
     for r in range(len(as_integers)):
         row, i = as_integers[r], first + r
         _group_minima(row, minima)
-        bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
-        bound[0] += 2 * precision * (squares[i] + bound[0]) + SMALLEST
-        limit = bits[0]
+        room.bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
+        room.bound[0] += 2 * precision * (squares[i] + room.bound[0]) + SMALLEST
+        limit = room.bits[0]
         # Written first and counted afterwards: a branch would be guessed wrongly too often.
         n_groups, found = 0, 0
         for g in range(groups):
@@ -160,46 +166,33 @@ def list_candidates(as_integers, first, X, squares, precision, k, groups, keys, 
                 candidates[np.uint32(found)] = np.int64(max(own, np.int32(0))) << 32 | j
                 found += own <= limit
         if found > width:
-            _choose_exactly(X, i, candidates[:found], neighbours[i])
+            _choose_exactly(X, i, candidates[:found], room.distances, room.rows, neighbours[i])
             found = 0
         for q in range(width):
             keys[r, q] = candidates[q] if q < found else END
 
 
-@njit(**INNER)
-def _choose_exactly(X, i, candidates, neighbours):
-    """The nearest of many candidates by their exact distances, into `neighbours` (k,); `candidates` is used up."""
-    k, found = len(neighbours), len(candidates)
-    rows, distances, unordered = np.empty(found, np.int64), np.empty(found), np.empty(found)
-    for q in range(found):
-        rows[q] = candidates[q] & LOW_HALF
-        distances[q] = _squared_distance(X[i], X[rows[q]])
-        unordered[q] = distances[q]
-    kth = _kth_smallest(unordered, k)
-    nearer, tied = 0, 0
-    for q in range(found):
-        nearer += distances[q] < kth
-        if distances[q] == kth:
-            candidates[tied] = rows[q]
-            tied += 1
-    last, kept = _kth_smallest(candidates[:tied], k - nearer), 0
-    for q in range(found):
-        if distances[q] < kth or (distances[q] == kth and rows[q] <= last):
-            distances[kept], rows[kept] = distances[q], rows[q]
-            kept += 1
-    _sort_by_distance(distances[:k], rows[:k])
+@njit(**LENT_INNER)
+def _choose_exactly(X, i, candidates, distances, rows, neighbours):
+    """The nearest of many candidates by their exact distances, into `neighbours` (k,)."""
+    k, kept = len(neighbours), 0
+    for q in range(len(candidates)):
+        row = candidates[q] & LOW_HALF
+        distance = _squared_distance(X[i], X[row])
+        if kept < k or distance < distances[k - 1] or (distance == distances[k - 1] and row < rows[k - 1]):
+            _insert(distance, row, distances, rows, min(kept, k - 1))
+            kept = min(kept + 1, k)
     for q in range(k):
         neighbours[q] = rows[q]
 
 
-@njit(**OPTIONS)
-def settle_order(keys, approximate, first, X, squares, precision, neighbours):
+@njit(**LENT)
+def settle_order(keys, approximate, first, X, squares, precision, neighbours, room):
     """Write the k nearest rows into `neighbours` (n, k).
 
     keys, approximate : (rows, width) the sorted keys of `list_candidates`, and the distances in them
     """
-    k = neighbours.shape[1]
-    distances, rows = np.empty(keys.shape[1]), np.empty(keys.shape[1], np.int64)
+    k, distances, rows = neighbours.shape[1], room.distances, room.rows
     for r in range(len(keys)):
         found, i = 0, first + r
         while found < keys.shape[1] and keys[r, found] != END:
@@ -212,7 +205,7 @@ def settle_order(keys, approximate, first, X, squares, precision, neighbours):
                 neighbours[i, q] = rows[q]
 
 
-@njit(**OPTIONS)
+@njit(**LENT)
 def distances_to(X, neighbours, distances):
     """Distance of each row of X to its neighbours, into `distances` (n, k)."""
     for i in range(len(neighbours)):
@@ -223,7 +216,8 @@ def distances_to(X, neighbours, distances):
 def warmup() -> None:
     """Compile every kernel."""
     approximate, X, neighbours = np.zeros((1, 1), np.float32), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
-    keys = np.zeros((1, 1), np.int64)
-    list_candidates(approximate.view(np.int32), 0, X, np.zeros(1), 0.0, 1, 1, keys, neighbours)
-    settle_order(keys, approximate, 0, X, np.zeros(1), 0.0, neighbours)
+    keys, room = np.zeros((1, 1), np.int64), make_room(1, 1, 1)
+    settings = 0, X, np.zeros(1), 0.0
+    list_candidates(approximate.view(np.int32), *settings, keys, neighbours, room)
+    settle_order(keys, approximate, *settings, neighbours, room)
     distances_to(X, neighbours, X.copy())

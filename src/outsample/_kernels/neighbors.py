@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from .lanes import lane, pack
-from .options import INNER, OPTIONS
+from .options import INNER, LENT, OPTIONS
 
 
 @njit(**OPTIONS)
@@ -84,21 +84,21 @@ def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
                 out[d, slots[q], Y[d, i], winners[q]] += row_weight[i]
 
 
-@njit(**OPTIONS)
-def two_class_counts(neighbours, ks, Y, bits, out):
+@njit(**LENT)
+def two_class_counts(neighbours, ks, Y, bits, words, raised, tally, out):
     """Count rows that a uniform vote gives label 1, and those among them that have it: out (2, models, draws).
 
     Y is (draws, n) uint8 of labels 0 and 1, in lanes of `bits` bits, at least one more than k takes: adding so much
     to the votes brings a lane's highest bit to one where more than half of the neighbours vote for 1.
+
+    words, raised, tally : uint64 room for labels (n,) and for what is added (models,), and zeros (2, models)
     """
-    words, raised = np.empty(len(neighbours), np.uint64), np.empty(len(ks), np.uint64)
     pack(Y, bits, words)
     highest, full, ones = np.uint64(bits - 1), (1 << bits) - 1, np.uint64(0)
     for draw in range(len(Y)):
         ones |= np.uint64(1) << np.uint64(draw * bits)
     for q in range(len(ks)):
         raised[q] = ones * np.uint64(full // 2 - ks[q] // 2)
-    tally = np.zeros((2, len(ks)), np.uint64)
     for i in range(len(neighbours)):
         votes, own, j = np.uint64(0), words[i], 0
         for q in range(len(ks)):
@@ -179,7 +179,8 @@ def warmup() -> None:
     lists = (neighbours, shares, one, one - 1)
     predicted_classes(*lists, codes[0], 2, np.zeros((1, 1), np.int64))
     confusion_counts(*lists, codes, np.ones(1), np.zeros((1, 1, 2, 2)))
-    two_class_counts(neighbours, one, np.ones((1, 1), np.uint8), 8, np.zeros((2, 1, 1), np.int64))
+    words, tally = np.zeros(1, np.uint64), np.zeros((2, 1), np.uint64)
+    two_class_counts(neighbours, one, np.ones((1, 1), np.uint8), 8, words, words, tally, np.zeros((2, 1, 1), np.int64))
     class_shares(*lists, codes[0], np.zeros((1, 1, 2)))
     predicted_values(*lists, np.ones(1), np.zeros((1, 1)))
     value_moments(*lists, np.ones((1, 1)), 0.0, np.ones(1), np.zeros((1, 1, 2)))

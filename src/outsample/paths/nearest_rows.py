@@ -34,12 +34,16 @@ def nearest_rows(X: Floats, k: int) -> Neighbours | None:
     table = _SinglePrecision.of(X) if k <= _MOST_NEIGHBOURS else None
     if table is None:
         return None
+    from outsample._kernels import nearest
+
     n = len(X)
     neighbours = np.empty((n, k), np.int32)
     threads = n_threads() if X.size * n > _SMALL else 1
     products = np.empty((threads, _CHUNK, n), np.float32)
+    groups = min(n, max(4 * k, math.isqrt(n * k)))
+    rooms = [nearest.make_room(n, groups, k + _FEW_MORE) for _ in range(threads)]
     with one_blas_thread:
-        in_turn(lambda first, t: table.choose(first, k, products[t], neighbours), range(0, n, _CHUNK), threads)
+        in_turn(lambda first, t: table.choose(first, products[t], neighbours, rooms[t]), range(0, n, _CHUNK), threads)
     return neighbours
 
 
@@ -77,17 +81,15 @@ class _SinglePrecision:
         Z /= scale
         return cls(X, Z, squares / scale**2)
 
-    def choose(self, first: int, k: int, product: NDArray[np.float32], neighbours: Neighbours) -> None:
+    def choose(self, first: int, product: NDArray[np.float32], neighbours: Neighbours, room: Any) -> None:
         """Find the neighbours of row `first` and as many after it as `product` has room for."""
         from outsample._kernels import nearest
 
-        n = len(self.X)
-        groups = min(n, max(4 * k, math.isqrt(n * k)))
         rows = self.left[first : first + len(product)]
         part: Any = np.matmul(rows, self.right.T, out=product[: len(rows)])
-        keys = np.empty((len(rows), k + _FEW_MORE), np.int64)
+        keys = np.empty((len(rows), room.rows.size), np.int64)
         settings = first, self.X, self.squares, self.precision
-        nearest.list_candidates(part.view(np.int32), *settings, k, groups, keys, neighbours)
+        nearest.list_candidates(part.view(np.int32), *settings, keys, neighbours, room)
         keys.sort(axis=1)
         approximate = (keys >> 32).astype(np.int32).view(np.float32)
-        nearest.settle_order(keys, approximate, *settings, neighbours)
+        nearest.settle_order(keys, approximate, *settings, neighbours, room)

@@ -194,10 +194,13 @@ def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: F
     bits = lane_bits(2 * int(ks[-1]))
 
     def count(first: int, last: int) -> None:
+        words, raised = np.empty(Y.shape[1], np.uint64), np.empty(len(ks), np.uint64)
+        room = words, raised, np.zeros((2, len(ks)), np.uint64)
         for start in range(first, last, 64 // bits):
             few = slice(start, min(start + 64 // bits, last))
             predicted = np.zeros((2, len(ks), few.stop - start), np.int64)
-            kernels().two_class_counts(neighbours, ks, np.ascontiguousarray(Y[few], np.uint8), bits, predicted)
+            labels = np.ascontiguousarray(Y[few], np.uint8)
+            kernels().two_class_counts(neighbours, ks, labels, bits, *room, predicted)
             of_one, both = predicted[0].T, predicted[1].T
             has_one = Y[few].sum(axis=1)[:, None]
             counts[few, slots, 0, 0] = Y.shape[1] - has_one - of_one + both
