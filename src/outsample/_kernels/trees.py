@@ -120,7 +120,7 @@ class Workspace:
             bins, picked = (np.empty((rows, cells + 1), np.int64) for rows in (3, 2))
             self.scratch = PackedScratch(groups, worth, bins, np.empty(cells), marked, picked, keys, tally)
         else:
-            self.scratch = make_scratch(cells, d, table.solid.shape[2], channels, rules.n_classes, keys, tally)
+            self.scratch = make_scratch(cells, d, channels, rules.n_classes, keys, tally)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:

@@ -58,11 +58,12 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     sides, far, room : per edge what lies left of it, the squared distance and the product of the masses; for classes of
-        the bins of one column, for real values of all groups of bins, and then of the bins of marked groups
-    exact, marked : for real values, what lies left of each group as integers, and which groups or bins to look into
+        all bins, for real values of all groups of bins, and then of the bins of marked groups
+    marked : which groups or bins to look into
+    exact : for real values, what lies left of each group as integers
     reach, near, corners : for classes, see `trees_classes`
     picks, lefts, bounds : bins that may hold the best split, the sums left of them, and their bounds
-    left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes
+    left, metric : sums of two left sides; what `trees_classes.prepare_metric` writes, and room for sums
     keys, tally : for listing members in the order of a column
     """
 
@@ -84,13 +85,13 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(
-    cells: int, columns: int, most_bins: int, n_channels: int, n_classes: int, keys: NDArray[Any], tally: NDArray[Any]
+    cells: int, columns: int, n_channels: int, n_classes: int, keys: NDArray[Any], tally: NDArray[Any]
 ) -> Scratch:
     """Room for so many cells; `n_classes` is 0 for real values."""
-    edges, near = (most_bins + 1, cells) if n_classes else (cells + columns, 0)
+    edges, near = cells + columns, cells if n_classes else 0
     far, room, reach = np.empty((3, edges))
     return Scratch(
-        exact=np.empty((edges, n_channels), np.int64),
+        exact=np.empty((0 if n_classes else edges, n_channels), np.int64),
         sides=np.empty((max(n_classes, 3) + 2, edges)),
         far=far,
         room=room,
@@ -102,7 +103,7 @@ def make_scratch(
         lefts=np.empty((cells + 1, n_channels), np.int64),
         bounds=np.empty(cells),
         left=np.empty((2, n_channels), np.int64),
-        metric=np.empty((3, max(n_classes, 2))),
+        metric=np.empty((4, max(n_classes, 2))),
         keys=keys,
         tally=tally,
     )

@@ -1,4 +1,8 @@
-"""Where a node of several classes may gain: its bins, and the samples inside a bin."""
+"""Where a node of several classes may gain: its bins, and the samples inside a bin.
+
+Edges of bins are listed column after column, each column with the edge before its first bin: bin b of all bins, in
+column f, lies between edges b + f and b + f + 1.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from .trees_leaves import ZERO
 from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY, FIRST, LOW_HALF, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, a_little_less, bound_inside
 
-# Rows of `metric`: means and weights of the label sums, and (scale, rarest) of `bound_inside`.
-MEAN, WEIGHT, SCALES = 0, 1, 2
+# Rows of `metric`: means and weights of the label sums, (scale, rarest) of `bound_inside`, and room for sums.
+MEAN, WEIGHT, SCALES, LEFT = 0, 1, 2, 3
 
 # Rows of `sides`, and the first rows of `near`; then come the share of each class inside the bin, the larger squared
 # distance of its two edges, that of the second edge, the mass left of the second edge, and two rows to reckon with.
@@ -38,18 +42,6 @@ def prepare_metric(total, limits, metric):
             rarest = min(rarest, share / mass) if share > 0.0 else rarest
     if limits[ENTROPY]:
         metric[SCALES, 1] = np.sqrt(rarest)
-
-
-@njit(**LENT_INNER)
-def distance_squared(left, mass, first, n_classes, metric):
-    """Square of the distance in `bound_inside`, a little too large rather than too small."""
-    own = float(left[first - 1])
-    rest, squares = own, 0.0
-    for c in range(n_classes):
-        share = rest if c == n_classes - 1 else float(left[first + c])
-        rest -= share
-        squares += metric[WEIGHT, c] * (share - own * metric[MEAN, c]) ** 2
-    return mass * mass * squares * (1.0 + 1e-6)
 
 
 @njit(**LENT_INNER)
@@ -111,105 +103,109 @@ def bound_corners(before, own, marked, corner, total, limits, x_log_x):
 
 
 @njit(**LENT_INNER)
-def sides_of(counts, f, limits, offsets, sides):
-    """What lies left of every bin edge of column f: samples, mass, then the mass of each class. Returns the bins."""
+def sum_class_bins(counts, limits, offsets, sides):
+    """What lies left of every edge: samples, mass, then the mass of each class. Returns the number of edges."""
     first, n_classes = limits[FIRST], limits[N_CLASSES]
-    n_channels, start, n_bins = first + n_classes - 1, offsets[f], offsets[f + 1] - offsets[f]
-    last = SHARES + n_classes - 1
-    for b in range(n_bins + 1):
-        sides[last, b] = 0.0
+    n_channels, n_columns, last = first + n_classes - 1, offsets.size - 1, SHARES + n_classes - 1
+    n_edges = offsets[n_columns] + n_columns
     for v in range(n_channels):
         # Without weights the channel of samples is that of masses too.
         row = MASS_LEFT if v == first - 1 else SAMPLES_LEFT if v == 0 else SHARES + v - first
-        running, sign = np.int64(0), 1.0 if v == first - 1 else -1.0 if v >= first else 0.0
-        sides[row, 0] = 0.0
-        for b in range(n_bins):
-            running += counts[np.uint32((start + b) * n_channels + v)]
-            sides[row, b + 1] = float(running)
-        for b in range(n_bins):
-            sides[last, b + 1] += sign * sides[row, b + 1]
+        for f in range(n_columns):
+            running = np.int64(0)
+            sides[row, offsets[f] + f] = 0.0
+            for b in range(offsets[f], offsets[f + 1]):
+                running += counts[np.uint32(b * n_channels + v)]
+                sides[row, np.uint32(b + f + 1)] = float(running)
+    for e in range(n_edges):
+        sides[last, e] = sides[MASS_LEFT, e]
+    for c in range(n_classes - 1):
+        for e in range(n_edges):
+            sides[last, e] -= sides[SHARES + c, e]
     if first == 1:
-        for b in range(n_bins + 1):
-            sides[SAMPLES_LEFT, b] = sides[MASS_LEFT, b]
-    return n_bins
+        for e in range(n_edges):
+            sides[SAMPLES_LEFT, e] = sides[MASS_LEFT, e]
+    return n_edges
 
 
 @njit(**LENT_INNER)
-def distances(sides, n_bins, mass, n_classes, metric, far, room):
+def distances(sides, n_edges, mass, n_classes, metric, far, room):
     """Squared distance, a little too large rather than too small, and product of the masses at every edge."""
-    for e in range(n_bins + 1):
+    for e in range(n_edges):
         far[e], room[e] = 0.0, sides[MASS_LEFT, e] * (mass - sides[MASS_LEFT, e])
     for c in range(n_classes):
         mean, weight = metric[MEAN, c], metric[WEIGHT, c] * mass * mass * (1.0 + 1e-6)
-        for e in range(n_bins + 1):
+        for e in range(n_edges):
             difference = sides[SHARES + c, e] - sides[MASS_LEFT, e] * mean
             far[e] += weight * difference * difference
 
 
 @njit(**LENT_INNER)
-def reaches(sides, n_bins, mass, limits, metric, far, reach):
-    """What scale · room times a gain inside a bin cannot exceed, as in `bound_inside`; the ends of a node excepted."""
+def mark_classes(sides, n_edges, mass, level, limits, metric, far, room, reach, marked):
+    """Mark the edges after which, up to the next one, a gain may exceed level / scale, by `bound_inside`.
+
+    Bins at an end of the node are marked always, and what is said of the last edge of a column means nothing.
+    """
     n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
-    for b in range(n_bins):
-        reach[b] = 0.0
+    for e in range(n_edges - 1):
+        reach[e] = 0.0
     for c in range(n_classes):
         weight = metric[WEIGHT, c] * 0.25 * mass * mass * (1.0 + 1e-6)
-        for b in range(n_bins):
-            share = sides[SHARES + c, b + 1] - sides[SHARES + c, b]
-            reach[b] += weight * share * (sides[MASS_LEFT, b + 1] - sides[MASS_LEFT, b] - share)
-    for b in range(n_bins):
-        before, right = sides[MASS_LEFT, b], mass - sides[MASS_LEFT, b + 1]
-        farther = far[b] if far[b] > far[b + 1] else far[b + 1]
-        reached = np.sqrt(farther) + np.sqrt(reach[b] if reach[b] > 0.0 else 0.0)
+        for e in range(n_edges - 1):
+            share = sides[SHARES + c, e + 1] - sides[SHARES + c, e]
+            reach[e] += weight * share * (sides[MASS_LEFT, e + 1] - sides[MASS_LEFT, e] - share)
+    for e in range(n_edges - 1):
+        before, right = sides[MASS_LEFT, e], mass - sides[MASS_LEFT, e + 1]
+        farther = far[e] if far[e] > far[e + 1] else far[e + 1]
+        reached = np.sqrt(farther) + np.sqrt(reach[e] if reach[e] > 0.0 else 0.0)
         side = (before if before < right else right) * mass * rarest
         factor = 0.5 + 0.335 * reached / side if reached < 0.5 * side else 1.0
-        reach[b] = factor * reached * reached
+        nearest = room[e] if room[e] < room[e + 1] else room[e + 1]
+        marked[e] = factor * reached * reached >= level * nearest
 
 
 @njit(**LENT_INNER)
-def measure_classes(counts, total, limits, offsets, scratch, x_log_x):
-    """The gain at one of the best bin edges, or NO_SPLIT."""
-    sides, far, room, best, metric = scratch.sides, scratch.far, scratch.room, scratch.left[1], scratch.metric
+def best_edge_of_classes(n_edges, total, limits, scratch, x_log_x):
+    """The gain at one of the best edges, or NO_SPLIT."""
+    sides, far, room, left = scratch.sides, scratch.far, scratch.room, scratch.left[1]
     first, n_classes, least = limits[FIRST], limits[N_CLASSES], float(max(limits[MIN_LEAF], 1))
-    size, mass, most, product = float(total[0]), float(total[first - 1]), -1.0, 1.0
-    for f in range(offsets.size - 1):
-        n_bins = sides_of(counts, f, limits, offsets, sides)
-        distances(sides, n_bins, mass, n_classes, metric, far, room)
-        for e in range(n_bins + 1):
-            left = sides[SAMPLES_LEFT, e]
-            if far[e] * product > most * room[e] and left >= least and size - left >= least:
-                most, product = far[e], room[e]
-                best[first - 1] = np.int64(sides[MASS_LEFT, e])
-                for c in range(n_classes - 1):
-                    best[first + c] = np.int64(sides[SHARES + c, e])
-    return gain_of_classes(best, total, limits, x_log_x) if most >= 0.0 else NO_SPLIT
+    size, best, most, product = float(total[0]), 0, -1.0, 1.0
+    for e in range(n_edges):
+        if far[e] * product > most * room[e] and least <= sides[SAMPLES_LEFT, e] <= size - least:
+            best, most, product = e, far[e], room[e]
+    if most < 0.0:
+        return NO_SPLIT
+    left[first - 1] = np.int64(sides[MASS_LEFT, best])
+    for c in range(n_classes - 1):
+        left[first + c] = np.int64(sides[SHARES + c, best])
+    return gain_of_classes(left, total, limits, x_log_x)
 
 
 @njit(**LENT_INNER)
-def list_near(f, n_bins, n_near, level, n_classes, first_cell, counts, scratch):
-    """List the bins of column f that may gain enough, after `n_near` of other columns; returns how many there are."""
-    sides, far, room, reach, near, picks = (
-        scratch.sides, scratch.far, scratch.room, scratch.reach, scratch.near, scratch.picks,
-    )  # fmt: skip
-    n_channels = scratch.left.shape[1]
-    for b in range(n_bins):
-        if reach[b] < level * min(room[b], room[b + 1]) or counts[(first_cell + b) * n_channels] == 0:
-            continue
-        picks[n_near] = np.int64(f) << SHIFT | (first_cell + b)
-        for v in range(n_classes + SHARES):
-            near[v, n_near] = sides[v, b]
-        for c in range(n_classes):
-            near[SHARES + n_classes + c, n_near] = sides[SHARES + c, b + 1] - sides[SHARES + c, b]
-        near[SHARES + 2 * n_classes, n_near] = max(far[b], far[b + 1])
-        near[SHARES + 2 * n_classes + 1, n_near] = far[b + 1]
-        near[SHARES + 2 * n_classes + 2, n_near] = sides[MASS_LEFT, b + 1]
-        n_near += 1
+def list_near(n_classes, offsets, counts, scratch):
+    """List the bins after marked edges that hold samples; returns how many there are."""
+    sides, far, near, picks = scratch.sides, scratch.far, scratch.near, scratch.picks
+    n_channels, n_near = scratch.left.shape[1], ZERO
+    for f in range(offsets.size - 1):
+        for b in range(offsets[f], offsets[f + 1]):
+            e = b + f
+            if not scratch.marked[np.uint32(e)] or counts[np.uint32(b * n_channels)] == 0:
+                continue
+            picks[n_near] = np.int64(f) << SHIFT | b
+            for v in range(n_classes + SHARES):
+                near[v, n_near] = sides[v, e]
+            for c in range(n_classes):
+                near[SHARES + n_classes + c, n_near] = sides[SHARES + c, e + 1] - sides[SHARES + c, e]
+            near[SHARES + 2 * n_classes, n_near] = max(far[e], far[e + 1])
+            near[SHARES + 2 * n_classes + 1, n_near] = far[e + 1]
+            near[SHARES + 2 * n_classes + 2, n_near] = sides[MASS_LEFT, e + 1]
+            n_near += 1
     return n_near
 
 
 @njit(**LENT_INNER)
 def mark_corners(n_near, mass, level, limits, metric, near, corners):
-    """Mark which corners of a bin, see `bound_corners`, may gain more than level / scale: one bit each.
+    """Mark which corners of a bin, see `bound_corners`, and whether its end may gain more than level / scale, by bits.
 
     The same question as `worth_a_look` asks, without branches, so that the compiler does several bins at a time.
     """
@@ -217,7 +213,7 @@ def mark_corners(n_near, mass, level, limits, metric, near, corners):
     mass_left, far = near[SHARES + 2 * n_classes + 3], near[SHARES + 2 * n_classes + 4]
     for q in range(n_near):
         corners[q] = 0
-    for chosen in range(1, (1 << n_classes) - 1):
+    for chosen in range(1, 1 << n_classes):
         for q in range(n_near):
             mass_left[q], far[q] = near[MASS_LEFT, q], 0.0
         for c in range(n_classes):
@@ -247,25 +243,30 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, limits[MIN_LEAF]
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
     first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], own.size
-    mass, n_near, n_picks = float(total[first - 1]), ZERO, ZERO
-    edge = measure_classes(counts, total, limits, offsets, scratch, x_log_x)
+    mass, n_picks, few = float(total[first - 1]), ZERO, n_classes <= FEW_CLASSES
+    n_edges = sum_class_bins(counts, limits, offsets, scratch.sides)
+    distances(scratch.sides, n_edges, mass, n_classes, metric, scratch.far, scratch.room)
+    edge = best_edge_of_classes(n_edges, total, limits, scratch, x_log_x)
     bar = max(bar, a_little_less(edge, mass if limits[ENTROPY] else 0.0))
     level = bar * metric[SCALES, 0]
-    for f in range(offsets.size - 1):
-        n_bins = sides_of(counts, f, limits, offsets, scratch.sides)
-        distances(scratch.sides, n_bins, mass, n_classes, metric, scratch.far, scratch.room)
-        reaches(scratch.sides, n_bins, mass, limits, metric, scratch.far, scratch.reach)
-        n_near = list_near(f, n_bins, n_near, level, n_classes, offsets[f], counts, scratch)
-    few = n_classes <= FEW_CLASSES
+    mark_classes(
+        scratch.sides, n_edges, mass, level, limits, metric, scratch.far, scratch.room, scratch.reach, scratch.marked
+    )
+    n_near = list_near(n_classes, offsets, counts, scratch)
     if few:
         mark_corners(n_near, mass, level, limits, metric, near, corners)
+    inner = (1 << ((1 << n_classes) - 1)) - 1 if few else 0
     for q in range(n_near):
-        farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
-        f, cell, left = picks[q] >> SHIFT, picks[q] & LOW_HALF, lefts[n_picks]
         # Where the edge before is too near to the end to be split at, the corners bound nothing.
         begins = min_leaf > 1 and near[SAMPLES_LEFT, q] < min_leaf
+        if few and corners[q] == 0 and not begins:
+            continue
+        farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
+        f, cell, left = picks[q] >> SHIFT, picks[q] & LOW_HALF, lefts[n_picks]
         opens = (
-            counts[cell * n_channels] > 1 and not solid[f, cell - offsets[f]] and (begins or not few or corners[q] != 0)
+            counts[cell * n_channels] > 1
+            and not solid[f, cell - offsets[f]]
+            and (begins or not few or corners[q] & inner != 0)
         )
         mass_after = near[SHARES + 2 * n_classes + 2, q]
         ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, limits, metric)
@@ -277,10 +278,10 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
         for v in range(n_channels):
             own[v] = counts[cell * n_channels + v]
         bound = NO_SPLIT
-        if opens:
+        if opens and few and not begins:
+            bound = bound_corners(left, own, corners[q], corner, total, limits, x_log_x)
+        elif opens:
             bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, limits, metric)
-            if bound > bar and few and not begins:
-                bound = min(bound, bound_corners(left, own, corners[q], corner, total, limits, x_log_x))
         if ends and left[0] + own[0] < total[0]:
             for v in range(n_channels):
                 corner[v] = left[v] + own[v]
@@ -293,28 +294,43 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
 
 @njit(**LENT_INNER)
 def scan_classes(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x):
-    """Try every split between `found` samples of the leaf, listed by `find_members`."""
+    """Try every split between `found` samples of the leaf, listed by `find_members`.
+
+    A sample of class k adds its mass w to that class, and w times the mean is expected of all classes. The squared
+    distance Σ v_c u_c², with u_c the mass of class c left of the split less what is expected and v_c its weight, then
+    changes by 2w (v_k u_k − Σ v_c m_c u_c) + w² (v_k (1 − 2 m_k) + Σ v_c m_c²): the same for any number of classes.
+    """
     keys, left, metric, total = scratch.keys[0], scratch.left[0], scratch.metric, sums[0, slot]
-    codes, weights = points[0], points[1]
-    first, n_classes, mass, last = (
-        limits[FIRST],
-        limits[N_CLASSES],
-        float(sums[0, slot, limits[FIRST] - 1]),
-        np.int64(-1),
-    )
+    codes, weights, means, factors, shares = points[0], points[1], metric[MEAN], metric[WEIGHT], metric[LEFT]
+    first, n_classes, last = limits[FIRST], limits[N_CLASSES], np.int64(-1)
+    mass, own = float(total[first - 1]), float(before[first - 1])
     for v in range(left.size):
         left[v] = before[v]
+    square, along, expected, rest = 0.0, 0.0, 0.0, own
+    for c in range(n_classes):
+        shares[c] = rest if c == n_classes - 1 else float(left[first + c])
+        rest -= shares[c]
+        off = shares[c] - own * means[c]
+        square += factors[c] * off * off
+        along += factors[c] * means[c] * off
+        expected += factors[c] * means[c] * means[c]
     for k in range(found):
         p, i = keys[k] >> SHIFT, np.uint32((keys[k] & LOW_HALF) >> 1)
-        if last >= 0 and values[p] > values[last] + CLOSENESS:
-            far = distance_squared(left, mass, first, n_classes, metric)
-            if worth_a_look(far, bar, mass, float(left[first - 1]), limits, metric):
-                gain = gain_of_classes(left, total, limits, x_log_x)
-                bar = take(gain, left[0], f, p, bar, slot, limits, sums, gains, leaves)
+        far = mass * mass * square * (1.0 + 1e-6)
+        if last >= 0 and worth_a_look(far, bar, mass, own, limits, metric) and values[p] > values[last] + CLOSENESS:
+            gain = gain_of_classes(left, total, limits, x_log_x)
+            bar = take(gain, left[0], f, p, bar, slot, limits, sums, gains, leaves)
+        code, weight = codes[i], float(weights[i])
+        factor, mean = factors[code], means[code]
+        off = factor * (shares[code] - own * mean) - along
+        square += weight * (2.0 * off + weight * (factor * (1.0 - 2.0 * mean) + expected))
+        along += weight * (factor * mean - expected)
+        shares[code] += weight
+        own += weight
         left[0] += 1
         if first == 2:
             left[1] += weights[i]
-        if codes[i] < n_classes - 1:
-            left[first + codes[i]] += weights[i]
+        if code < n_classes - 1:
+            left[first + code] += weights[i]
         last = p
     return bar
