@@ -199,8 +199,8 @@ FAMILIES = {
 }
 
 
-ORDER_TIES = (trees, neighbours)
-"""Families with a rule of their own for what is exactly equal: compared where nothing is."""
+ORDER_TIES = (trees, neighbours, support_vectors)
+"""Families that go on differently where something is exactly equal: compared where nothing is."""
 
 
 class Case(NamedTuple):
