@@ -59,6 +59,13 @@ CASES = {
     "NaN in y": (LinearRegression(), np.r_[np.nan, REAL[1:]], {}, "y has 1 missing .* in row 0"),
     "three classes for coin flips": (NeverFitted(), THREE, {"criterion": "rademacher"}, "two classes, y has 3 classes"),
     "regression for coin flips": (LinearRegression(), REAL, {"criterion": "rademacher"}, "y has regression labels"),
+    "labels whose powers overflow": (
+        LinearRegression(),
+        1e200 * REAL,
+        {},
+        r"y has values up to .*e\+200, .* rescale y",
+    ),
+    "labels whose powers vanish": (LinearRegression(), 1e-200 * REAL, {}, r"y varies by .*e-200 only, .* rescale y"),
     "squared loss of classes": (NeverFitted(), BINARY, {"loss": "squared"}, "loss 'squared' is for regression, but"),
     "zero-one loss of values": (LinearRegression(), REAL, {"loss": "zero-one"}, "'zero-one' is for classification"),
     "log loss without probabilities": (SVC(), BINARY, {"loss": "log"}, "'log' needs predict_proba, which SVC"),

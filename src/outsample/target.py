@@ -16,6 +16,9 @@ Array = NDArray[Any]
 
 FEWEST_ROWS = 3
 
+LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
+"""Standard errors of squared losses are made of fourth powers, which overflow beyond, and vanish below."""
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -142,4 +145,10 @@ def _real_values(labels: Array, estimator: Any) -> Target:
         raise ValueError(f"y is not numeric, but {type(estimator).__name__} is a regressor") from None
     if (values == values[0]).all():
         raise ValueError(f"y is constant: every label is {float(values.ravel()[0])!r}, so there is nothing to learn")
+    largest = float(np.abs(values).max())
+    if largest > LARGEST_LABEL:
+        raise ValueError(f"y has values up to {largest:.3g}, beyond {LARGEST_LABEL:g} their powers overflow; rescale y")
+    spread = float(np.ptp(values, axis=0).max())
+    if spread < LEAST_SPREAD:
+        raise ValueError(f"y varies by {spread:.3g} only, below {LEAST_SPREAD:g} its powers vanish; rescale y")
     return Target(values, None)

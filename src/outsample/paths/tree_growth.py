@@ -208,7 +208,7 @@ class Grower:
         unit = _fixed_point(amounts, np.rint, room, points[first])
         squares = np.multiply(amounts, off, out=off)
         coarse_unit = _fixed_point(squares, np.ceil, room, points[first + 1])
-        noise = 1e-13 * farthest**2
+        noise = 1e-13 * farthest * farthest
         # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
         per_gain = self._mass_unit / unit**2
         own = rules._replace(
