@@ -89,8 +89,9 @@ class XGBoostPath(OneFitPath):
     """XGBClassifier and XGBRegressor along `n_estimators`.
 
     One fit per label vector; each size starts from the margins of the size before, so every tree is asked
-    twice at most, and sums are XGBoost's own, in single precision. The data set is binned anew for each
-    label vector: XGBoost's scikit-learn classes take no binned data. Not served: dart and linear boosters.
+    twice at most, once where the margins are the answer, and sums are XGBoost's own, in single precision.
+    The data set is binned anew for each label vector: XGBoost's scikit-learn classes take no binned data.
+    Not served: dart and linear boosters.
     """
 
     responses = frozenset({"predict", "predict_proba"})
@@ -110,11 +111,12 @@ class XGBoostPath(OneFitPath):
 
     def answers(self, model: Any, X: Any, response: str) -> Iterator[Array]:
         margin, reached, answer = None, 0, None
+        plain = not is_classifier(model) and model.objective in (None, "reg:squarederror")
         for size in self.sizes:
             if size > reached:
                 following = {"base_margin": margin, "iteration_range": (reached, size)}
-                answer = getattr(model, response)(X, **following)
+                answer = None if plain else getattr(model, response)(X, **following)
                 margin = model.predict(X, output_margin=True, **following)
-                reached = size
+                answer, reached = margin if plain else answer, size
             assert answer is not None
             yield answer
