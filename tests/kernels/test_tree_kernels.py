@@ -279,6 +279,19 @@ def test_roots_of_several_label_vectors_at_once(largest, lanes):
         np.testing.assert_array_equal(root >> trees.SHIFT, np.bincount(table.cells.ravel().astype(np.int64)))
 
 
+def test_what_a_root_has_whatever_the_labels():
+    rng = np.random.default_rng(0)
+    table = presort(np.round(rng.normal(size=(400, 3)), 1).astype(np.float32))
+    mass, cells = rng.integers(1, 2**40, 400), table.cells.T.astype(np.int64)
+    root = trees.unlabelled_root(table, 4, mass).reshape(-1, 4)
+    np.testing.assert_array_equal(root[:, 0], np.bincount(cells.ravel()))
+    np.testing.assert_array_equal(root[:, 1], [mass[(cells == cell).any(axis=0)].sum() for cell in range(len(root))])
+    assert not root[:, 2:].any()
+    unweighted = trees.unlabelled_root(table, 3, np.empty(0, np.int64)).reshape(-1, 3)
+    np.testing.assert_array_equal(unweighted[:, 0], root[:, 0])
+    assert not unweighted[:, 1:].any()
+
+
 SCRIPT = """
 import numpy as np
 from outsample.paths.tree_growth import Grower, Stopping

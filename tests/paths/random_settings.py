@@ -198,7 +198,6 @@ FAMILIES = {
     nested_columns: ITERATIVE,
 }
 
-
 ORDER_TIES = (trees, neighbours, support_vectors)
 """Families that go on differently where something is exactly equal: compared where nothing is."""
 
@@ -215,6 +214,11 @@ class Case(NamedTuple):
     classes: Any
     weight: Any
     allowed: float
+
+    def path(self, response: str = "predict"):
+        return find_path(
+            self.estimator, self.parameter, self.values, response=response, weighted=self.weight is not None
+        )
 
     def __str__(self) -> str:
         weighted = "" if self.weight is None else ", weighted"
@@ -255,16 +259,14 @@ def _table(rng: np.random.Generator, n: int, p: int, continuous: bool):
 
 def differences(case: Case) -> tuple[str, list[str]]:
     """(name of the path, what differs from scikit-learn's own models, in words)."""
-    path = find_path(case.estimator, case.parameter, case.values, weighted=case.weight is not None)
+    path = case.path()
     if isinstance(path, RefitPath):
         return path.name, []
     rng, found = np.random.default_rng(0), []
     Y = np.stack([case.y, rng.permutation(case.y)])
     responses = {"predict"} if case.classes is None else {"predict", "predict_proba", "decision_function"}
     for response in sorted(path.responses & responses):
-        design = find_path(
-            case.estimator, case.parameter, case.values, response=response, weighted=case.weight is not None
-        ).bind(case.X, case.classes, case.weight)
+        design = case.path(response).bind(case.X, case.classes, case.weight)
         common = response, case.classes, case.weight
         try:
             theirs = [reference_predictions(path, case.X, y, case.X, *common) for y in Y]

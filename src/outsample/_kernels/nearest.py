@@ -131,8 +131,9 @@ def _settle(X, i, k, near, precision, distances, rows):
             and distances[last + 1] - distances[last] <= 2 * precision * (near + distances[last + 1]) + 2 * SMALLEST
         ):
             last += 1
-        for c in range(q, last + 1 if last > q else q):
-            _insert(_squared_distance(X[i], X[rows[c]]), rows[c], distances[q:], rows[q:], c - q)
+        if last > q:
+            for c in range(q, last + 1):
+                _insert(_squared_distance(X[i], X[rows[c]]), rows[c], distances[q:], rows[q:], c - q)
         q = last + 1
 
 

@@ -98,7 +98,7 @@ class Workspace:
 
     Attributes
     ----------
-    points, values : room for what `grow` is called with, and for making that of real values
+    points, values : room for what `grow` is called with, unless it is packed, and for making that of real values
     """
 
     def __init__(self, table: Presorted, rules: Rules, n_histograms: int) -> None:
@@ -110,7 +110,7 @@ class Workspace:
         self.leaves = np.empty((max(leaves, n_histograms), 10), np.int64)
         self.gains = np.empty(leaves)
         self.sums = np.empty((2, leaves, channels), np.int64)
-        self.points = np.empty(rules.shape_of_points(n), np.uint8 if rules.packed else np.int64)
+        self.points = np.empty(0 if rules.packed else rules.shape_of_points(n), np.int64)
         self.values = np.empty((0 if rules.n_classes else 2, n))
         # One more key than a leaf has: the next one is written before it is known to belong.
         keys, tally = np.empty((2, n + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)

@@ -255,6 +255,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
     n_near = list_near(n_classes, offsets, counts, scratch)
     if few:
         mark_corners(n_near, mass, level, limits, metric, near, corners)
+    # The bits of all corners but the end.
     inner = (1 << ((1 << n_classes) - 1)) - 1 if few else 0
     for q in range(n_near):
         # Where the edge before is too near to the end to be split at, the corners bound nothing.

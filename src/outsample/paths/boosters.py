@@ -115,8 +115,8 @@ class XGBoostPath(OneFitPath):
         for size in self.sizes:
             if size > reached:
                 following = {"base_margin": margin, "iteration_range": (reached, size)}
-                answer = None if plain else getattr(model, response)(X, **following)
                 margin = model.predict(X, output_margin=True, **following)
-                answer, reached = margin if plain else answer, size
+                answer = margin if plain else getattr(model, response)(X, **following)
+                reached = size
             assert answer is not None
             yield answer

@@ -122,9 +122,10 @@ class Grower:
         self._rules = self._make_rules(stopping)._replace(per_node=per_node)
         if self._rules.packed:
             self._sizes = kernel.bin_sizes(self._table)
+            self._together = kernel.lanes_for(self._sizes)
         else:
             self._root = kernel.unlabelled_root(self._table, self._rules.n_channels, self._mass)
-        self._together = kernel.lanes_for(self._sizes) if self._rules.packed else 1
+            self._together = 1
         self._spaces: list[Any] = []
 
     def grow(self, Y: Array | Draws, with_leaves: bool = False) -> Iterator[Growth]:
@@ -202,9 +203,9 @@ class Grower:
         center = _round_center(float(values.mean()), highest - lowest)
         amounts = np.subtract(values, center, out=off)
         farthest = max(highest - center, center - lowest)
-        points[0], points[first - 1], points[-1] = 1, self._mass if rules.weighted else 1, values.view(np.int64)
+        points[0], points[-1] = 1, values.view(np.int64)
         if rules.weighted:
-            amounts = off * self._weight
+            points[1], amounts = self._mass, off * self._weight
         unit = _fixed_point(amounts, np.rint, room, points[first])
         squares = np.multiply(amounts, off, out=off)
         coarse_unit = _fixed_point(squares, np.ceil, room, points[first + 1])
