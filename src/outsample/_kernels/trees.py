@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from .trees_channels import Scratch as ChannelScratch
 from .trees_channels import grow_channels, make_scratch
-from .trees_leaves import make_place
+from .trees_leaves import LEAF, make_place, n_listed, plant
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
 from .trees_presort import FINENESS, LARGEST_SORTED, Presorted, presort
 from .trees_roots import bin_sizes, lanes_for, roots_of, unlabelled_root
-from .trees_rules import LOW_HALF, SHIFT
+from .trees_rules import LOW_HALF, RULES, SHIFT
 
 __all__ = [
     "LOW_HALF",
@@ -41,9 +41,6 @@ __all__ = [
     "unlabelled_root",
     "warmup",
 ]
-
-LARGEST_SORTED_BIN = 1024
-"""Leaves with no more samples may open a bin by sorting those of their members that fall into it."""
 
 
 class Rules(NamedTuple):
@@ -77,20 +74,18 @@ class Rules(NamedTuple):
     x_log_x: NDArray[np.float64]
     per_node: bool = False
 
-    def limits(self) -> NDArray[np.int64]:
-        """The whole numbers, in the order of `trees_rules`."""
-        first = 1 + self.weighted
-        numbers = (self.max_leaves, self.max_depth, self.min_split, self.min_leaf, LARGEST_SORTED)
-        fineness = 1 if self.n_classes and not self.packed else FINENESS
-        return np.array([*numbers, self.n_classes, first, self.entropy, self.per_node, fineness], np.int64)
+    def record(self) -> Any:
+        """What a kernel needs of them."""
+        record = np.zeros(1, RULES).view(np.recarray)[0]
+        for name in set(RULES.names or ()) & set(self._fields):
+            record[name] = getattr(self, name)
+        record.small, record.first = LARGEST_SORTED, 1 + self.weighted
+        record.fine = 1 if self.n_classes and not self.packed else FINENESS
+        return record
 
     def shape_of_points(self, n: int) -> tuple[int, ...]:
         """The shape of what n samples add to their nodes, see `grow`."""
         return (n,) if self.packed else (2 if self.n_classes else self.n_channels + 1, n)
-
-    def floors(self) -> NDArray[np.float64]:
-        """The real numbers, in the order of `trees_rules`."""
-        return np.array([self.least_gain, self.least_spread, self.square_unit])
 
 
 class Workspace:
@@ -98,6 +93,7 @@ class Workspace:
 
     Attributes
     ----------
+    rules : what the kernel knows of the rules
     points, values : room for what `grow` is called with, unless it is packed, and for making that of real values
     """
 
@@ -105,29 +101,27 @@ class Workspace:
         d, n = table.columns.order.shape
         cells, leaves, channels = int(table.offsets[0, -1]), rules.max_leaves, rules.n_channels
         n_histograms = max(n_histograms, 2)
-        self.place = make_place(n, leaves)
+        self.place, self.rules = make_place(n, leaves, n_histograms), rules.record()
         self.counts = np.empty((n_histograms, cells * channels), np.int64)
-        self.leaves = np.empty((max(leaves, n_histograms), 10), np.int64)
-        self.gains = np.empty(leaves)
-        self.sums = np.empty((2, leaves, channels), np.int64)
+        self.sums = np.empty((leaves, channels), np.int64)
         self.points = np.empty(0 if rules.packed else rules.shape_of_points(n), np.int64)
         self.values = np.empty((0 if rules.n_classes else 2, n))
         # One more key than a leaf has: the next one is written before it is known to belong.
-        keys, tally = np.empty((2, n + 1), np.int64), np.empty(LARGEST_SORTED_BIN + 1, np.int32)
+        keys = np.empty((2, n + 1), np.int64)
         self.scratch: PackedScratch | ChannelScratch
         if rules.packed:
             groups, worth, marked = (np.empty(cells + d, dtype) for dtype in (np.int64, np.float64, np.bool_))
             bins, picked = (np.empty((rows, cells + 1), np.int64) for rows in (3, 2))
-            self.scratch = PackedScratch(groups, worth, bins, np.empty(cells), marked, picked, keys, tally)
+            self.scratch = PackedScratch(groups, worth, bins, np.empty(cells), marked, picked, keys)
         else:
-            self.scratch = make_scratch(cells, d, channels, rules.n_classes, keys, tally)
+            self.scratch = make_scratch(cells, d, channels, rules.n_classes, keys)
 
     @staticmethod
     def n_bytes(table: Presorted, rules: Rules, n_histograms: int) -> int:
         """Size of one thread's memory, its label vector included."""
         n, cells = table.columns.order.shape[1], int(table.offsets[0, -1])
-        per_leaf = 8 * (17 + 4 * rules.n_channels)
-        per_sample = 12 + 8 * (2 * rules.n_channels + 6)
+        per_leaf = LEAF.itemsize + 8 * (5 + 3 * rules.n_channels)
+        per_sample = 8 + 4 * n_listed(n, rules.max_leaves) // n + 8 * (2 * rules.n_channels + 6)
         per_cell = 136 + 24 * rules.n_classes + 8 * rules.n_channels * (n_histograms + 2)
         return int(n * per_sample + cells * per_cell + rules.max_leaves * per_leaf)
 
@@ -173,14 +167,18 @@ def grow(
         )
     split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
     total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
-    leaf = np.empty(n if with_leaf else 0, np.int32)
-    labels, given = np.ascontiguousarray(points), (rules.limits(), rules.floors(), rules.x_log_x)
-    room = (space.place, space.counts, space.leaves, space.gains, space.sums, space.scratch)
+    place, known, counts, room = space.place, space.rules, space.counts, (space.scratch, split, column, total)
+    known.least_gain, known.least_spread, known.square_unit = rules.least_gain, rules.least_spread, rules.square_unit
+    plant(place, points if rules.packed else 0)
+    counts[0] = root
     if rules.packed:
-        leaves = int(grow_packed(table, labels, root, *given, *room, split, column, total, leaf))
+        place.leaves.total[0] = total[0, 0] = root[: table.offsets[0, 1]].sum()
+        leaves = int(grow_packed(table, known, rules.x_log_x, place, counts, *room))
     else:
         kind = (True, None) if rules.n_classes else (None, True)
-        leaves = int(grow_channels(table, labels, root, *given, *room, split, column, total, leaf, *kind))
+        labels = np.ascontiguousarray(points)
+        leaves = int(grow_channels(table, labels, known, rules.x_log_x, place, counts, space.sums, *room, *kind))
+    leaf = place.leaves.node[place.state >> 1].astype(np.int32) if with_leaf else np.empty(0, np.int32)
     return Grown(split[: leaves - 1], column[: leaves - 1], total[: 2 * leaves - 1], leaf)
 
 

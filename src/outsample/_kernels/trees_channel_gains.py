@@ -18,17 +18,7 @@ import numpy as np
 from numba import njit
 
 from .options import LENT_INNER
-from .trees_leaves import COLUMN, END, POSITION, START
-from .trees_rules import (
-    ENTROPY,
-    ENTROPY_TIE,
-    FIRST,
-    LEAST_SPREAD,
-    MIN_LEAF,
-    N_CLASSES,
-    RELATIVE_TIE,
-    SQUARE_UNIT,
-)
+from .trees_rules import ENTROPY_TIE, RELATIVE_TIE
 
 
 @njit(**LENT_INNER)
@@ -47,9 +37,9 @@ def gain_of_values(mass_left, sum_left, mass, total):
 
 
 @njit(**LENT_INNER)
-def gain_of_classes(left, total, limits, x_log_x):
+def gain_of_classes(left, total, rules, x_log_x):
     """Decrease of impurity × mass; for Gini half of it; in the units of the channels."""
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    first, n_classes = rules.first, rules.n_classes
     mass, mass_left = float(total[first - 1]), float(left[first - 1])
     mass_right = mass - mass_left
     gain, rest, rest_left = 0.0, mass, mass_left
@@ -58,35 +48,33 @@ def gain_of_classes(left, total, limits, x_log_x):
         share_left = rest_left if c == n_classes - 1 else float(left[first + c])
         rest -= share
         rest_left -= share_left
-        if limits[ENTROPY]:
+        if rules.entropy:
             gain += x_ln_x(share_left, x_log_x) + x_ln_x(share - share_left, x_log_x) - x_ln_x(share, x_log_x)
         else:
             gain += (mass * share_left - mass_left * share) ** 2
-    if limits[ENTROPY]:
+    if rules.entropy:
         return gain - x_ln_x(mass_left, x_log_x) - x_ln_x(mass_right, x_log_x) + x_ln_x(mass, x_log_x)
     return gain / (2.0 * mass) / (mass_left * mass_right)
 
 
 @njit(**LENT_INNER)
-def take(gain, size_left, f, position, bar, slot, limits, sums, gains, leaves):
+def take(gain, size_left, f, position, bar, leaf, mass, rules):
     """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
-    size = sums[0, slot, 0]
-    if not gain > bar or min(size_left, size - size_left) < limits[MIN_LEAF]:
+    if not gain > bar or min(size_left, leaf.n_samples - size_left) < rules.min_leaf:
         return bar
-    gains[slot], leaves[slot, COLUMN], leaves[slot, POSITION], sums[1, slot, 0] = gain, f, position, size_left
-    rounding = ENTROPY_TIE * float(sums[0, slot, limits[FIRST] - 1]) if limits[ENTROPY] else 0.0
+    leaf.gain, leaf.left, leaf.column, leaf.position = gain, size_left, f, position
+    rounding = ENTROPY_TIE * mass if rules.entropy else 0.0
     return gain + RELATIVE_TIE * abs(gain) + rounding
 
 
 @njit(**LENT_INNER)
-def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values):
-    """Sums of all channels over the samples of a leaf that has just got its list."""
-    first, total = limits[FIRST], sums[0, slot]
-    start, end = leaves[slot, START], leaves[slot, END]
+def sum_members(slot, points, rules, place, total, of_classes, of_values):
+    """Sums of all channels over the samples of a leaf that has just got its list, into `total`."""
+    first, leaf = rules.first, place.leaves[slot]
     for v in range(total.size):
         total[v] = 0
-    total[0] = end - start
-    for q in range(start, end):
+    total[0] = leaf.n_samples
+    for q in range(leaf.start, leaf.end):
         i = place.samples[q]
         if of_values is not None:
             for v in range(1, total.size):
@@ -94,28 +82,28 @@ def sum_members(slot, points, limits, place, leaves, sums, of_classes, of_values
         if of_classes is not None:
             if first == 2:
                 total[1] += points[1, i]
-            if points[0, i] < limits[N_CLASSES] - 1:
+            if points[0, i] < rules.n_classes - 1:
                 total[first + points[0, i]] += points[1, i]
 
 
 @njit(**LENT_INNER)
-def is_uniform(slot, points, limits, floors, place, leaves, sums, of_classes, of_values):
+def is_uniform(slot, points, rules, place, total, of_classes, of_values):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
-    total, first = sums[0, slot], limits[FIRST]
+    leaf, first = place.leaves[slot], rules.first
     mass = total[first - 1]
     if of_classes is not None:
         rest, whole = mass, False
-        for c in range(limits[N_CLASSES] - 1):
+        for c in range(rules.n_classes - 1):
             whole = whole or total[first + c] == mass
             rest -= total[first + c]
         return whole or rest == mass
-    spread = float(total[first + 1]) * floors[SQUARE_UNIT] - float(total[first]) ** 2 / float(mass)
-    if spread <= floors[LEAST_SPREAD] * float(mass):
+    spread = float(total[first + 1]) * rules.square_unit - float(total[first]) ** 2 / float(mass)
+    if spread <= rules.least_spread * float(mass):
         return True
     # The last row of points tells equal values from unequal ones; two samples usually do.
     keys = points[points.shape[0] - 1]
     known, value = False, keys[0]
-    for q in range(leaves[slot, START], leaves[slot, END]):
+    for q in range(leaf.start, leaf.end):
         i = place.samples[q]
         if np.int64(place.state[i]) >> 1 != slot:
             continue

@@ -13,28 +13,26 @@ from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import scan_classes
 from .trees_leaves import NONE, ZERO, find_members
-from .trees_rules import ENTROPY, FIRST, LOW_HALF, SHIFT, a_little_less
+from .trees_rules import LOW_HALF, SHIFT, a_little_less
 from .trees_values import scan_values
 
 
 @njit(**LENT_INNER)
 def pick_columns(d, scratch):
-    """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting; returns their number."""
+    """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting."""
     for f in range(d):
         scratch.picks[f], scratch.bounds[f] = np.int64(f) << SHIFT, np.inf
         for v in range(scratch.lefts.shape[1]):
             scratch.lefts[f, v] = 0
-    return np.int64(d)
 
 
 @njit(**LENT_INNER)
 def look_into(
-    n_picks, bar, counts, slot, level, limits, table, points, place, leaves, gains, sums, scratch, x_log_x,
-    of_classes, of_values,
+    n_picks, bar, counts, slot, level, rules, table, points, place, total, scratch, x_log_x, of_classes, of_values
 ):  # fmt: skip
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
-    total, left, first, best = sums[0, slot], scratch.left[1], limits[FIRST], NONE
-    mass = float(total[first - 1])
+    leaf, left, first, best = place.leaves[slot], scratch.left[1], rules.first, NONE
+    columns, keys, mass = table.columns, scratch.keys, float(total[first - 1])
     for k in range(n_picks if level != NONE else 0):
         best = np.int64(k) if best == NONE or scratch.bounds[k] > scratch.bounds[best] else best
     # The most promising bin before all others, only for the bar; then all in order.
@@ -49,14 +47,11 @@ def look_into(
             start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
             solid = table.solid[level, f, b]
         if not solid:
-            found = find_members(f, slot, start, end, table.columns, place, leaves, scratch.keys, scratch.tally)
-            values, keys = table.columns.values[f], scratch.keys[0]
+            found, values = find_members(f, slot, start, end, columns, place, keys), columns.values[f]
             if of_values is not None:
-                raised = scan_values(f, found, before, raised, slot, limits, values, points, leaves, gains, sums, keys)
+                raised = scan_values(f, found, before, raised, leaf, total, rules, values, points, keys[0])
             if of_classes is not None:
-                raised = scan_classes(
-                    f, found, before, raised, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x
-                )
+                raised = scan_classes(f, found, before, raised, leaf, total, rules, values, points, scratch, x_log_x)
         if level == NONE:
             bar = raised
             continue
@@ -67,6 +62,6 @@ def look_into(
             if of_values is not None:
                 gain = gain_of_values(float(left[first - 1]), float(left[first]), mass, float(total[first]))
             if of_classes is not None:
-                gain = gain_of_classes(left, total, limits, x_log_x)
-            raised = take(gain, left[0], f, end, raised, slot, limits, sums, gains, leaves)
-        bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], mass if limits[ENTROPY] else 0.0))
+                gain = gain_of_classes(left, total, rules, x_log_x)
+            raised = take(gain, left[0], f, end, raised, leaf, mass, rules)
+        bar = raised if k >= 0 else max(bar, a_little_less(leaf.gain, mass if rules.entropy else 0.0))

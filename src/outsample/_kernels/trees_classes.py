@@ -13,7 +13,7 @@ from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, take
 from .trees_leaves import ZERO
 from .trees_presort import CLOSENESS
-from .trees_rules import ENTROPY, FIRST, LOW_HALF, MIN_LEAF, N_CLASSES, NO_SPLIT, SHIFT, a_little_less, bound_inside
+from .trees_rules import LOW_HALF, NO_SPLIT, SHIFT, a_little_less, bound_inside
 
 # Rows of `metric`: means and weights of the label sums, (scale, rarest) of `bound_inside`, and room for sums.
 MEAN, WEIGHT, SCALES, LEFT = 0, 1, 2, 3
@@ -27,40 +27,40 @@ FEW_CLASSES = 4
 
 
 @njit(**LENT_INNER)
-def prepare_metric(total, limits, metric):
+def prepare_metric(total, rules, metric):
     """Write the node's share of each class, and the weight of each in the squared distance."""
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    first, n_classes = rules.first, rules.n_classes
     mass = float(total[first - 1])
-    metric[SCALES, 0], metric[SCALES, 1] = mass if limits[ENTROPY] else 2.0 * mass, 1.0
+    metric[SCALES, 0], metric[SCALES, 1] = mass if rules.entropy else 2.0 * mass, 1.0
     rest, rarest = mass, 1.0
     for c in range(n_classes):
         share = rest if c == n_classes - 1 else float(total[first + c])
         rest -= share
         metric[MEAN, c], metric[WEIGHT, c] = share / mass, 1.0
-        if limits[ENTROPY]:
+        if rules.entropy:
             metric[WEIGHT, c] = mass / share if share > 0.0 else 0.0
             rarest = min(rarest, share / mass) if share > 0.0 else rarest
-    if limits[ENTROPY]:
+    if rules.entropy:
         metric[SCALES, 1] = np.sqrt(rarest)
 
 
 @njit(**LENT_INNER)
-def worth_a_look(far, bar, mass, mass_left, limits, metric):
+def worth_a_look(far, bar, mass, mass_left, rules, metric):
     """Whether a gain may exceed `bar`; for entropy by the tighter bound of `bound_inside`."""
     asked = bar * metric[SCALES, 0] * mass_left * (mass - mass_left)
     if far < asked:
         return False
     relative = np.sqrt(far) / (mass * min(mass_left, mass - mass_left) * metric[SCALES, 1])
-    return not limits[ENTROPY] or relative >= 0.5 or far * (0.5 + 0.335 * relative) >= asked
+    return not rules.entropy or relative >= 0.5 or far * (0.5 + 0.335 * relative) >= asked
 
 
 @njit(**LENT_INNER)
-def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
+def bound_unit(own, farther, mass_before, mass, bar, rules, metric):
     """Bound on the gains inside a bin with the sums `own`; NO_SPLIT where it is below `bar` for certain.
 
     `farther` is the larger of the squared distances at their two edges.
     """
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    first, n_classes = rules.first, rules.n_classes
     inside, scale = float(own[first - 1]), metric[SCALES, 0]
     within, about, most, rest = 0.0, 0.0, 0.0, inside
     for c in range(n_classes):
@@ -74,16 +74,16 @@ def bound_unit(own, farther, mass_before, mass, bar, limits, metric):
     reach = np.sqrt(farther) + np.sqrt(spread)
     if reach * reach < bar * scale * nearest:
         return NO_SPLIT
-    return bound_inside(reach, scale, mass, mass_before, mass_after, metric[SCALES, 1], about, limits[ENTROPY] != 0)
+    return bound_inside(reach, scale, mass, mass_before, mass_after, metric[SCALES, 1], about, rules.entropy != 0)
 
 
 @njit(**LENT_INNER)
-def bound_corners(before, own, marked, corner, total, limits, x_log_x):
+def bound_corners(before, own, marked, corner, total, rules, x_log_x):
     """The largest gain if some classes of a bin come first, all of them, and then the others; only marked corners.
 
     Inside the bin the left side has between none and all of each class, and a gain is convex: nothing gains more.
     """
-    first, n_classes, mass = limits[FIRST], limits[N_CLASSES], float(total[limits[FIRST] - 1])
+    first, n_classes, mass = rules.first, rules.n_classes, float(total[rules.first - 1])
     most = NO_SPLIT
     for chosen in range(1, (1 << n_classes) - 1):
         if not marked >> chosen & 1:
@@ -98,14 +98,14 @@ def bound_corners(before, own, marked, corner, total, limits, x_log_x):
                 corner[first + c] = before[first + c] + part
         corner[first - 1] = before[first - 1] + taken
         if 0.0 < float(corner[first - 1]) < mass:
-            most = max(most, gain_of_classes(corner, total, limits, x_log_x))
+            most = max(most, gain_of_classes(corner, total, rules, x_log_x))
     return most
 
 
 @njit(**LENT_INNER)
-def sum_class_bins(counts, limits, offsets, sides):
+def sum_class_bins(counts, rules, offsets, sides):
     """What lies left of every edge: samples, mass, then the mass of each class. Returns the number of edges."""
-    first, n_classes = limits[FIRST], limits[N_CLASSES]
+    first, n_classes = rules.first, rules.n_classes
     n_channels, n_columns, last = first + n_classes - 1, offsets.size - 1, SHARES + n_classes - 1
     n_edges = offsets[n_columns] + n_columns
     for v in range(n_channels):
@@ -141,12 +141,12 @@ def distances(sides, n_edges, mass, n_classes, metric, far, room):
 
 
 @njit(**LENT_INNER)
-def mark_classes(sides, n_edges, mass, level, limits, metric, far, room, reach, marked):
+def mark_classes(sides, n_edges, mass, level, rules, metric, far, room, reach, marked):
     """Mark the edges after which, up to the next one, a gain may exceed level / scale, by `bound_inside`.
 
     Bins at an end of the node are marked always, and what is said of the last edge of a column means nothing.
     """
-    n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
+    n_classes, rarest = rules.n_classes, metric[SCALES, 1] if rules.entropy else 0.0
     for e in range(n_edges - 1):
         reach[e] = 0.0
     for c in range(n_classes):
@@ -165,10 +165,10 @@ def mark_classes(sides, n_edges, mass, level, limits, metric, far, room, reach, 
 
 
 @njit(**LENT_INNER)
-def best_edge_of_classes(n_edges, total, limits, scratch, x_log_x):
+def best_edge_of_classes(n_edges, total, rules, scratch, x_log_x):
     """The gain at one of the best edges, or NO_SPLIT."""
     sides, far, room, left = scratch.sides, scratch.far, scratch.room, scratch.left[1]
-    first, n_classes, least = limits[FIRST], limits[N_CLASSES], float(max(limits[MIN_LEAF], 1))
+    first, n_classes, least = rules.first, rules.n_classes, float(max(rules.min_leaf, 1))
     size, best, most, product = float(total[0]), 0, -1.0, 1.0
     for e in range(n_edges):
         if far[e] * product > most * room[e] and least <= sides[SAMPLES_LEFT, e] <= size - least:
@@ -178,7 +178,7 @@ def best_edge_of_classes(n_edges, total, limits, scratch, x_log_x):
     left[first - 1] = np.int64(sides[MASS_LEFT, best])
     for c in range(n_classes - 1):
         left[first + c] = np.int64(sides[SHARES + c, best])
-    return gain_of_classes(left, total, limits, x_log_x)
+    return gain_of_classes(left, total, rules, x_log_x)
 
 
 @njit(**LENT_INNER)
@@ -204,12 +204,12 @@ def list_near(n_classes, offsets, counts, scratch):
 
 
 @njit(**LENT_INNER)
-def mark_corners(n_near, mass, level, limits, metric, near, corners):
+def mark_corners(n_near, mass, level, rules, metric, near, corners):
     """Mark which corners of a bin, see `bound_corners`, and whether its end may gain more than level / scale, by bits.
 
     The same question as `worth_a_look` asks, without branches, so that the compiler does several bins at a time.
     """
-    n_classes, rarest = limits[N_CLASSES], metric[SCALES, 1] if limits[ENTROPY] else 0.0
+    n_classes, rarest = rules.n_classes, metric[SCALES, 1] if rules.entropy else 0.0
     mass_left, far = near[SHARES + 2 * n_classes + 3], near[SHARES + 2 * n_classes + 4]
     for q in range(n_near):
         corners[q] = 0
@@ -235,26 +235,26 @@ def mark_corners(n_near, mass, level, limits, metric, near, corners):
 
 
 @njit(**LENT_INNER)
-def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
+def pick_classes(counts, total, bar, rules, offsets, solid, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of bins gains no more than the best split does. Returns (number of bins, the raised bar).
     """
-    near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, limits[MIN_LEAF]
+    near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, rules.min_leaf
     own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
-    first, n_classes, n_channels = limits[FIRST], limits[N_CLASSES], own.size
+    first, n_classes, n_channels = rules.first, rules.n_classes, own.size
     mass, n_picks, few = float(total[first - 1]), ZERO, n_classes <= FEW_CLASSES
-    n_edges = sum_class_bins(counts, limits, offsets, scratch.sides)
+    n_edges = sum_class_bins(counts, rules, offsets, scratch.sides)
     distances(scratch.sides, n_edges, mass, n_classes, metric, scratch.far, scratch.room)
-    edge = best_edge_of_classes(n_edges, total, limits, scratch, x_log_x)
-    bar = max(bar, a_little_less(edge, mass if limits[ENTROPY] else 0.0))
+    edge = best_edge_of_classes(n_edges, total, rules, scratch, x_log_x)
+    bar = max(bar, a_little_less(edge, mass if rules.entropy else 0.0))
     level = bar * metric[SCALES, 0]
     mark_classes(
-        scratch.sides, n_edges, mass, level, limits, metric, scratch.far, scratch.room, scratch.reach, scratch.marked
+        scratch.sides, n_edges, mass, level, rules, metric, scratch.far, scratch.room, scratch.reach, scratch.marked
     )
     n_near = list_near(n_classes, offsets, counts, scratch)
     if few:
-        mark_corners(n_near, mass, level, limits, metric, near, corners)
+        mark_corners(n_near, mass, level, rules, metric, near, corners)
     # The bits of all corners but the end.
     inner = (1 << ((1 << n_classes) - 1)) - 1 if few else 0
     for q in range(n_near):
@@ -270,7 +270,7 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
             and (begins or not few or corners[q] & inner != 0)
         )
         mass_after = near[SHARES + 2 * n_classes + 2, q]
-        ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, limits, metric)
+        ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, rules, metric)
         if not opens and not ends:
             continue
         left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
@@ -280,13 +280,13 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
             own[v] = counts[cell * n_channels + v]
         bound = NO_SPLIT
         if opens and few and not begins:
-            bound = bound_corners(left, own, corners[q], corner, total, limits, x_log_x)
+            bound = bound_corners(left, own, corners[q], corner, total, rules, x_log_x)
         elif opens:
-            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, limits, metric)
+            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
         if ends and left[0] + own[0] < total[0]:
             for v in range(n_channels):
                 corner[v] = left[v] + own[v]
-            bound = max(bound, gain_of_classes(corner, total, limits, x_log_x))
+            bound = max(bound, gain_of_classes(corner, total, rules, x_log_x))
         if bound > bar:
             bounds[n_picks], picks[n_picks] = bound, picks[q]
             n_picks += 1
@@ -294,16 +294,16 @@ def pick_classes(counts, total, bar, limits, offsets, solid, scratch, x_log_x):
 
 
 @njit(**LENT_INNER)
-def scan_classes(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, scratch, x_log_x):
+def scan_classes(f, found, before, bar, leaf, total, rules, values, points, scratch, x_log_x):
     """Try every split between `found` samples of the leaf, listed by `find_members`.
 
     A sample of class k adds its mass w to that class, and w times the mean is expected of all classes. The squared
     distance Σ v_c u_c², with u_c the mass of class c left of the split less what is expected and v_c its weight, then
     changes by 2w (v_k u_k − Σ v_c m_c u_c) + w² (v_k (1 − 2 m_k) + Σ v_c m_c²): the same for any number of classes.
     """
-    keys, left, metric, total = scratch.keys[0], scratch.left[0], scratch.metric, sums[0, slot]
+    keys, left, metric = scratch.keys[0], scratch.left[0], scratch.metric
     codes, weights, means, factors, shares = points[0], points[1], metric[MEAN], metric[WEIGHT], metric[LEFT]
-    first, n_classes, last = limits[FIRST], limits[N_CLASSES], np.int64(-1)
+    first, n_classes, last = rules.first, rules.n_classes, np.int64(-1)
     mass, own = float(total[first - 1]), float(before[first - 1])
     for v in range(left.size):
         left[v] = before[v]
@@ -318,9 +318,9 @@ def scan_classes(f, found, before, bar, slot, limits, values, points, leaves, ga
     for k in range(found):
         p, i = keys[k] >> SHIFT, np.uint32((keys[k] & LOW_HALF) >> 1)
         far = mass * mass * square * (1.0 + 1e-6)
-        if last >= 0 and worth_a_look(far, bar, mass, own, limits, metric) and values[p] > values[last] + CLOSENESS:
-            gain = gain_of_classes(left, total, limits, x_log_x)
-            bar = take(gain, left[0], f, p, bar, slot, limits, sums, gains, leaves)
+        if last >= 0 and worth_a_look(far, bar, mass, own, rules, metric) and values[p] > values[last] + CLOSENESS:
+            gain = gain_of_classes(left, total, rules, x_log_x)
+            bar = take(gain, left[0], f, p, bar, leaf, mass, rules)
         code, weight = codes[i], float(weights[i])
         factor, mean = factors[code], means[code]
         off = factor * (shares[code] - own * mean) - along

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from .options import LENT_INNER
-from .trees_leaves import COLUMN, NONE, POSITION, ZERO, bins_together, find_members
+from .trees_histograms import UNIT
+from .trees_leaves import NONE, ZERO, bins_together, find_members
 from .trees_packed_groups import (
     allowance,
     best_edge,
@@ -17,9 +18,6 @@ from .trees_packed_groups import (
 )
 from .trees_presort import CLOSENESS
 from .trees_rules import ENTROPY_TIE, LOW_HALF, RELATIVE_TIE, SHIFT, a_little_less
-
-UNIT = np.int64(1 << SHIFT)
-"""What one sample adds to its node, besides its label."""
 
 # Rows of `bins`: column · 2³² + cell, sums left of the bin, sums with it.
 WHICH, BEFORE, AFTER = 0, 1, 2
@@ -61,15 +59,13 @@ def bound_between(before, after, total, x_log_x):
 
 
 @njit(**LENT_INNER)
-def take(left, f, position, bar, slot, min_leaf, leaves, gains, sums, x_log_x):
+def take(left, f, position, bar, leaf, min_leaf, x_log_x):
     """Take a split that gains more than `bar`; returns what the next one must exceed, rounding included."""
-    total = sums[0, slot, 0]
-    size, size_left = total >> SHIFT, left >> SHIFT
-    gain = gain_packed(left, total, x_log_x)
+    size, size_left = leaf.total >> SHIFT, left >> SHIFT
+    gain = gain_packed(left, leaf.total, x_log_x)
     if not gain > bar or min(size_left, size - size_left) < min_leaf:
         return bar
-    gains[slot], sums[1, slot, 0] = gain, left
-    leaves[slot, COLUMN], leaves[slot, POSITION] = f, position
+    leaf.gain, leaf.left, leaf.column, leaf.position = gain, left, f, position
     return gain + RELATIVE_TIE * abs(gain) + (ENTROPY_TIE * float(size) if x_log_x.size > 0 else 0.0)
 
 
@@ -113,20 +109,19 @@ def list_bins(counts, edges, step, offsets, marked, picked, bins):
 
 @njit(**LENT_INNER)
 def pick_columns(d, total, bins, bounds):
-    """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting; returns their number."""
+    """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting."""
     for f in range(d):
         bins[WHICH, f], bins[BEFORE, f], bins[AFTER, f], bounds[f] = np.int64(f) << SHIFT, 0, total, np.inf
-    return np.int64(d)
 
 
 @njit(**LENT_INNER)
-def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_log_x):
+def pick_bins(counts, total, bar, level, min_leaf, n, offsets, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
     apart into bins. Returns (number of bins, the most promising of them or NONE, the raised bar).
     """
-    total, entropy = sums[0, slot, 0], x_log_x.size > 0
+    entropy = x_log_x.size > 0
     size, node = total >> SHIFT, node_of(total, entropy)
     step = bins_together(size, n, level)
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
@@ -152,12 +147,12 @@ def pick_bins(counts, slot, bar, level, min_leaf, n, offsets, sums, scratch, x_l
 
 
 @njit(**LENT_INNER)
-def scan(f, found, left, after, bar, slot, min_leaf, values, leaves, gains, sums, keys, x_log_x):
+def scan(f, found, left, after, bar, leaf, min_leaf, values, keys, x_log_x):
     """Try every split between `found` samples of the leaf, listed by `find_members`; returns the next bar.
 
     `left` are the sums before them, `after` with them.
     """
-    total = sums[0, slot, 0]
+    total = leaf.total
     node, size, ones = node_of(total, x_log_x.size > 0), total >> SHIFT, total & LOW_HALF
     distance = size * (left & LOW_HALF) - (left >> SHIFT) * ones
     allowed, growth = allowance(left, after, bar * node.scale, node)
@@ -171,16 +166,16 @@ def scan(f, found, left, after, bar, slot, min_leaf, values, leaves, gains, sums
         p, q = keys[k] >> SHIFT, keys[k + 1] >> SHIFT
         apart = values[q] > values[p] + CLOSENESS
         if apart and exceeds(float(left >> SHIFT), float(left & LOW_HALF), bar * node.scale, node):
-            bar = take(left, f, q, bar, slot, min_leaf, leaves, gains, sums, x_log_x)
+            bar = take(left, f, q, bar, leaf, min_leaf, x_log_x)
             allowed, growth = allowance(left, after, bar * node.scale, node)
     return bar
 
 
 @njit(**LENT_INNER)
-def look_into(n_picks, best, bar, slot, level, min_leaf, table, place, leaves, gains, sums, scratch, x_log_x):
+def look_into(n_picks, best, bar, slot, level, min_leaf, table, place, scratch, x_log_x):
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
-    total, entropy = sums[0, slot, 0], x_log_x.size > 0
-    node = node_of(total, entropy)
+    leaf, entropy, columns, keys = place.leaves[slot], x_log_x.size > 0, table.columns, scratch.keys
+    node = node_of(leaf.total, entropy)
     # The most promising bin before all others, only for the bar; then all in order.
     for k in range(-1, n_picks):
         pick = best if k < 0 else k
@@ -193,9 +188,8 @@ def look_into(n_picks, best, bar, slot, level, min_leaf, table, place, leaves, g
             start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
             solid = table.solid[level, f, b]
         if (after - left) >> SHIFT > 1 and not solid:
-            found = find_members(f, slot, start, end, table.columns, place, leaves, scratch.keys, scratch.tally)
-            values, keys = table.columns.values[f], scratch.keys[0]
-            raised = scan(f, found, left, after, raised, slot, min_leaf, values, leaves, gains, sums, keys, x_log_x)
-        if after < total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
-            raised = take(after, f, end, raised, slot, min_leaf, leaves, gains, sums, x_log_x)
-        bar = raised if k >= 0 else max(bar, a_little_less(gains[slot], node.mass if entropy else 0.0))
+            found = find_members(f, slot, start, end, columns, place, keys)
+            raised = scan(f, found, left, after, raised, leaf, min_leaf, columns.values[f], keys[0], x_log_x)
+        if after < leaf.total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
+            raised = take(after, f, end, raised, leaf, min_leaf, x_log_x)
+        bar = raised if k >= 0 else max(bar, a_little_less(leaf.gain, node.mass if entropy else 0.0))

@@ -7,9 +7,14 @@ from numba import njit
 
 from .options import LENT_INNER
 
-# Places in `limits` (int64) and `floors` (float64).
-MAX_LEAVES, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, SMALL, N_CLASSES, FIRST, ENTROPY, PER_NODE, FINE = range(10)
-LEAST_GAIN, LEAST_SPREAD, SQUARE_UNIT = 0, 1, 2
+_LIMITS = ("max_leaves", "max_depth", "min_split", "min_leaf", "small", "fine")
+_LABELS = ("n_channels", "n_classes", "first", "entropy", "per_node")
+_FLOORS = ("least_gain", "least_spread", "square_unit")
+RULES = np.dtype(
+    [(name, np.int64) for name in _LIMITS + _LABELS] + [(name, np.float64) for name in _FLOORS], align=True
+)
+"""What a kernel knows of `trees.Rules`, and besides: leaves of up to `small` samples are sorted instead of counted in
+bins, leaves use the bins of those `fine` times larger, and `first` is the channel of the first sum of labels."""
 
 NO_SPLIT = -1.0
 

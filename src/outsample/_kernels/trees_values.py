@@ -13,7 +13,7 @@ from .options import LENT_INNER
 from .trees_channel_gains import gain_of_values, take
 from .trees_leaves import ZERO, bins_together
 from .trees_presort import CLOSENESS
-from .trees_rules import FIRST, LOW_HALF, MIN_LEAF, NO_SPLIT, SHIFT, a_little_less, bound_inside
+from .trees_rules import LOW_HALF, NO_SPLIT, SHIFT, a_little_less, bound_inside
 
 # A squared distance is taken a little too large rather than too small.
 ABOVE = 1.0 + 1e-6
@@ -49,12 +49,12 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
 
 
 @njit(**LENT_INNER)
-def best_edge_of_values(total, n_edges, limits, exact, sides, far, room):
+def best_edge_of_values(total, n_edges, rules, exact, sides, far, room):
     """The gain at one of the best edges, or NO_SPLIT.
 
     far, room : squared distances and products of the masses, for the loop that looks at several edges at a time
     """
-    first, least = limits[FIRST], max(limits[MIN_LEAF], 1)
+    first, least = rules.first, max(rules.min_leaf, 1)
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     for e in range(n_edges):
         own = sides[MASS_LEFT, e]
@@ -130,17 +130,18 @@ def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
 
 
 @njit(**LENT_INNER)
-def pick_values(counts, total, bar, level, n, limits, square_unit, offsets, solid, scratch):
+def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
     apart into bins. Returns (number of bins, the raised bar).
     """
-    first, step, n_picks = limits[FIRST], bins_together(total[0], n, level), ZERO
+    first, step, n_picks = rules.first, bins_together(total[0], n, level), ZERO
     mass, whole = float(total[first - 1]), float(total[first])
     sides, marked, lefts, bounds = scratch.sides, scratch.marked, scratch.lefts, scratch.bounds
+    square_unit = rules.square_unit
     n_edges = sum_value_groups(counts, step, first, offsets, scratch.exact, sides)
-    best = best_edge_of_values(total, n_edges, limits, scratch.exact, sides, scratch.far, scratch.room)
+    best = best_edge_of_values(total, n_edges, rules, scratch.exact, sides, scratch.far, scratch.room)
     bar = max(bar, a_little_less(best, 0.0))
     mark_values(n_edges, mass, whole / mass, bar * mass, square_unit, sides, marked)
     n_listed = list_value_bins(counts, step, first, offsets, scratch)
@@ -158,9 +159,9 @@ def pick_values(counts, total, bar, level, n, limits, square_unit, offsets, soli
 
 
 @njit(**LENT_INNER)
-def scan_values(f, found, before, bar, slot, limits, values, points, leaves, gains, sums, keys):
+def scan_values(f, found, before, bar, leaf, total, rules, values, points, keys):
     """Try every split between `found` samples of the leaf, listed by `find_members`."""
-    first, total = limits[FIRST], sums[0, slot]
+    first = rules.first
     labels, weights, whole = points[first], points[first - 1], float(total[first])
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
     size_left, mass_left, sum_left = before[0], before[first - 1], before[first]
@@ -175,7 +176,7 @@ def scan_values(f, found, before, bar, slot, limits, values, points, leaves, gai
             and values[p] > values[last] + CLOSENESS
         ):
             gain = gain_of_values(own, float(sum_left), mass, whole)
-            bar = take(gain, size_left, f, p, bar, slot, limits, sums, gains, leaves)
+            bar = take(gain, size_left, f, p, bar, leaf, mass, rules)
         size_left += 1
         mass_left += weights[i] if first == 2 else 1
         sum_left += labels[i]
