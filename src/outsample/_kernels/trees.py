@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .trees_channels import Scratch as ChannelScratch
 from .trees_channels import grow_channels, make_scratch
+from .trees_classes import FEW_CLASSES
 from .trees_leaves import LEAF, make_place, n_listed, plant
 from .trees_packed import Scratch as PackedScratch
 from .trees_packed import grow_packed
@@ -175,7 +176,9 @@ def grow(
         place.leaves.total[0] = total[0, 0] = root[: table.offsets[0, 1]].sum()
         leaves = int(grow_packed(table, known, rules.x_log_x, place, counts, *room))
     else:
-        kind = (True, None) if rules.n_classes else (None, True)
+        classes = rules.n_classes
+        kinds = (classes == 0, classes > 0, 0 < classes <= FEW_CLASSES, classes > FEW_CLASSES)
+        kind = [own or None for own in kinds]
         labels = np.ascontiguousarray(points)
         leaves = int(grow_channels(table, labels, known, rules.x_log_x, place, counts, space.sums, *room, *kind))
     leaf = place.leaves.node[place.state >> 1].astype(np.int32) if with_leaf else np.empty(0, np.int32)
@@ -185,10 +188,12 @@ def grow(
 def warmup() -> None:
     """Compile every tree kernel, or load it from disk."""
     table = presort(np.arange(8, dtype=np.float32).reshape(4, 2))
-    for packed, n_classes in ((True, 2), (False, 3), (False, 0)):
-        channels = 1 if packed else 3
+    for packed, n_classes in ((True, 2), (False, 3), (False, FEW_CLASSES + 1), (False, 0)):
+        channels = 1 if packed else n_classes or 3
         rules = Rules(packed, channels, n_classes, False, n_classes > 0, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
         points: NDArray[Any] = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
         nobody = np.empty(0, np.int64)
-        root = roots_of(table, bin_sizes(table), points[None])[0] if packed else unlabelled_root(table, 3, nobody)
+        root = (
+            roots_of(table, bin_sizes(table), points[None])[0] if packed else unlabelled_root(table, channels, nobody)
+        )
         grow(table, points, rules, Workspace(table, rules, 2), False, root)

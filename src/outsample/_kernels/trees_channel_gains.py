@@ -51,7 +51,8 @@ def gain_of_classes(left, total, rules, x_log_x):
         if rules.entropy:
             gain += x_ln_x(share_left, x_log_x) + x_ln_x(share - share_left, x_log_x) - x_ln_x(share, x_log_x)
         else:
-            gain += (mass * share_left - mass_left * share) ** 2
+            distance = mass * share_left - mass_left * share
+            gain += distance * distance
     if rules.entropy:
         return gain - x_ln_x(mass_left, x_log_x) - x_ln_x(mass_right, x_log_x) + x_ln_x(mass, x_log_x)
     return gain / (2.0 * mass) / (mass_left * mass_right)
@@ -68,7 +69,7 @@ def take(gain, size_left, f, position, bar, leaf, mass, rules):
 
 
 @njit(**LENT_INNER)
-def sum_members(slot, points, rules, place, total, of_classes, of_values):
+def sum_members(slot, points, rules, place, total, of_values, of_classes):
     """Sums of all channels over the samples of a leaf that has just got its list, into `total`."""
     first, leaf = rules.first, place.leaves[slot]
     for v in range(total.size):
@@ -87,7 +88,7 @@ def sum_members(slot, points, rules, place, total, of_classes, of_values):
 
 
 @njit(**LENT_INNER)
-def is_uniform(slot, points, rules, place, total, of_classes, of_values):
+def is_uniform(slot, points, rules, place, total, of_values, of_classes):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
     leaf, first = place.leaves[slot], rules.first
     mass = total[first - 1]
@@ -97,7 +98,8 @@ def is_uniform(slot, points, rules, place, total, of_classes, of_values):
             whole = whole or total[first + c] == mass
             rest -= total[first + c]
         return whole or rest == mass
-    spread = float(total[first + 1]) * rules.square_unit - float(total[first]) ** 2 / float(mass)
+    whole = float(total[first])
+    spread = float(total[first + 1]) * rules.square_unit - whole * whole / float(mass)
     if spread <= rules.least_spread * float(mass):
         return True
     # The last row of points tells equal values from unequal ones; two samples usually do.

@@ -1,7 +1,7 @@
 """The best split of a leaf for any number of classes, for weighted samples and for real values.
 
 Exact, though most bins are never opened: only where bounds leave a split inside a bin a chance to gain more than the
-best split so far. Of `of_classes` and `of_values` one is True and the other None: the compiler drops that half.
+best split so far. Of `of_values` and `of_classes` one is True and the other None: the compiler drops that half.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def pick_columns(d, scratch):
 
 @njit(**LENT_INNER)
 def look_into(
-    n_picks, bar, counts, slot, level, rules, table, points, place, total, scratch, x_log_x, of_classes, of_values
+    n_picks, bar, counts, slot, rules, table, points, place, total, scratch, x_log_x, of_values, of_classes
 ):  # fmt: skip
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
     leaf, left, first, best = place.leaves[slot], scratch.left[1], rules.first, NONE
-    columns, keys, mass = table.columns, scratch.keys, float(total[first - 1])
+    columns, keys, mass, level = table.columns, scratch.keys, float(total[first - 1]), leaf.level
     for k in range(n_picks if level != NONE else 0):
         best = np.int64(k) if best == NONE or scratch.bounds[k] > scratch.bounds[best] else best
     # The most promising bin before all others, only for the bar; then all in order.

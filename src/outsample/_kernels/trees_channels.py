@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from .options import LENT, LENT_INNER
 from .trees_channel_gains import is_uniform, sum_members
 from .trees_channel_search import look_into, pick_columns
-from .trees_classes import pick_classes, prepare_metric
+from .trees_classes import near_bins, pick_few, pick_many, prepare_metric
 from .trees_histograms import count_child
-from .trees_leaves import MINUS_ONE, NONE, ONE, ZERO, divide, least_wanted, release, wait
+from .trees_leaves import NO, NONE, ONE, ZERO, divide, least_wanted, release, wait
 from .trees_rules import NO_SPLIT
 from .trees_values import pick_values
 
@@ -72,7 +72,7 @@ def make_scratch(cells: int, columns: int, n_channels: int, n_classes: int, keys
 
 
 @njit(**LENT_INNER)
-def count_labels(counts, cells, points, rules, of_classes, of_values):
+def count_labels(counts, cells, points, rules, of_values, of_classes):
     """Add the labels of all samples to a histogram that knows the rest of them."""
     n, d = cells.shape
     first, n_channels = rules.first, rules.n_channels
@@ -84,20 +84,21 @@ def count_labels(counts, cells, points, rules, of_classes, of_values):
                 counts[np.uint32(base)] += total
                 counts[np.uint32(base + 1)] += square
         if of_classes is not None:
-            code, mass = points[0, i], points[1, i]
-            if code < rules.n_classes - 1:
+            code, mass = first + points[0, i], points[1, i]
+            if code < n_channels:
                 for f in range(d):
-                    counts[np.uint32(cells[i, f] * n_channels + first + code)] += mass
+                    counts[np.uint32(cells[i, f] * n_channels + code)] += mass
 
 
 @njit(**LENT)
 def grow_channels(
-    table, points, rules, x_log_x, place, counts, sums, scratch, split, column, total, of_classes, of_values
+    table, points, rules, x_log_x, place, counts, sums, scratch, split, column, total, of_values, of_classes, of_few,
+    of_many,
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
     n_channels, (d, n) = rules.n_channels, table.columns.order.shape
     n_free, used = counts.shape[0] - 2, np.int64(n)
-    count_labels(counts[0], table.cells, points, rules, of_classes, of_values)
+    count_labels(counts[0], table.cells, points, rules, of_values, of_classes)
     for v in range(n_channels):
         sums[0, v] = 0
         for b in range(table.offsets[0, 1]):
@@ -105,43 +106,44 @@ def grow_channels(
         total[0, v] = sums[0, v]
     n_leaves, n_waiting, slot, new = ONE, ZERO, ZERO, ZERO
     while n_leaves < rules.max_leaves:
-        shared, n_wanted = False, rules.max_leaves - n_leaves
-        # After a split both children are looked at, the smaller one first; at the start the root is both.
-        for child in range(new, slot - 1, min(slot - new, MINUS_ONE)):
+        shared, n_wanted = NO, rules.max_leaves - n_leaves
+        # After a split both children are looked at, the smaller one first; at the start the root.
+        for turn in range(min(n_leaves, 2)):
+            child = new if turn == 0 else slot
             leaf, dropped = place.leaves[child], child
             leaf.gain = NO_SPLIT
             if not (
                 leaf.n_samples < rules.min_split
                 or leaf.depth >= rules.max_depth
-                or is_uniform(child, points, rules, place, sums[child], of_classes, of_values)
+                or is_uniform(child, points, rules, place, sums[child], of_values, of_classes)
             ):
                 unit = float(sums[child, rules.first - 1]) if rules.per_node else 1.0
                 bar = least_wanted(unit, n_waiting, n_wanted, place)
                 if of_classes is not None:
                     prepare_metric(sums[child], rules, scratch.metric)
-                h, level, n_picks = ZERO, NONE, np.int64(d)
+                h, n_picks = ZERO, np.int64(d)
                 if leaf.n_samples <= rules.small:
                     n_free = release(child, n_free, place)
+                    leaf.level = NONE
                     pick_columns(d, scratch)
                 else:
-                    level = ZERO
                     if n_leaves > 1:
-                        h, level, shared, n_free = count_child(
-                            child, slot, new, shared, n_free, counts, points, table, place, rules, None, of_classes,
-                            of_values,
+                        h, shared, n_free = count_child(
+                            child, slot, new, shared, n_free, counts, points, table, place, rules, None, of_values,
+                            of_classes,
                         )  # fmt: skip
-                    offsets, solid = table.offsets[level], table.solid[level]
+                    known, offsets, solid = sums[child], table.offsets[leaf.level], table.solid[leaf.level]
                     if of_values is not None:
-                        n_picks, bar = pick_values(
-                            counts[h], sums[child], bar, level, n, rules, offsets, solid, scratch
-                        )
+                        n_picks, bar = pick_values(counts[h], known, bar, leaf.level, n, rules, offsets, solid, scratch)
                     if of_classes is not None:
-                        n_picks, bar = pick_classes(
-                            counts[h], sums[child], bar, rules, offsets, solid, scratch, x_log_x
-                        )
+                        n_picks, bar = near_bins(counts[h], known, bar, rules, offsets, scratch, x_log_x)
+                    if of_few is not None:
+                        n_picks = pick_few(n_picks, counts[h], known, bar, rules, offsets, solid, scratch, x_log_x)
+                    if of_many is not None:
+                        n_picks = pick_many(n_picks, counts[h], known, bar, rules, offsets, solid, scratch, x_log_x)
                 look_into(
-                    n_picks, bar, counts[h], child, level, rules, table, points, place, sums[child], scratch, x_log_x,
-                    of_classes, of_values,
+                    n_picks, bar, counts[h], child, rules, table, points, place, sums[child], scratch, x_log_x,
+                    of_values, of_classes,
                 )  # fmt: skip
                 if leaf.gain != NO_SPLIT and leaf.gain >= rules.least_gain:
                     leaf.gain /= unit
@@ -158,7 +160,7 @@ def grow_channels(
         leaf = place.leaves[slot]
         split[new - 1], column[new - 1] = leaf.node, leaf.column
         left_slot, used = divide(slot, new, leaf.left, used, table.columns, place)
-        sum_members(new, points, rules, place, sums[new], of_classes, of_values)
+        sum_members(new, points, rules, place, sums[new], of_values, of_classes)
         for v in range(n_channels):
             sums[slot, v] -= sums[new, v]
             total[2 * new - 1, v] = sums[left_slot, v]

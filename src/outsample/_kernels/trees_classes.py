@@ -22,8 +22,8 @@ MEAN, WEIGHT, SCALES, LEFT = 0, 1, 2, 3
 # distance of its two edges, that of the second edge, the mass left of the second edge, and two rows to reckon with.
 SAMPLES_LEFT, MASS_LEFT, SHARES = 0, 1, 2
 
-# With so many classes a bin has few enough corners to try them all.
 FEW_CLASSES = 4
+"""With so many classes a bin has few enough corners to try them all."""
 
 
 @njit(**LENT_INNER)
@@ -68,7 +68,8 @@ def bound_unit(own, farther, mass_before, mass, bar, rules, metric):
         rest -= share
         within += metric[WEIGHT, c] * share * (inside - share)
         most = max(most, metric[WEIGHT, c] * share)
-        about += metric[WEIGHT, c] * (share * (1.0 - 2.0 * metric[MEAN, c]) + inside * metric[MEAN, c] ** 2)
+        mean = metric[MEAN, c]
+        about += metric[WEIGHT, c] * (share * (1.0 - 2.0 * mean) + inside * mean * mean)
     mass_after, spread = mass_before + inside, 0.25 * mass * mass * min(within, most * inside)
     nearest = min(mass_before * (mass - mass_before), mass_after * (mass - mass_after))
     reach = np.sqrt(farther) + np.sqrt(spread)
@@ -85,7 +86,7 @@ def bound_corners(before, own, marked, corner, total, rules, x_log_x):
     """
     first, n_classes, mass = rules.first, rules.n_classes, float(total[rules.first - 1])
     most = NO_SPLIT
-    for chosen in range(1, (1 << n_classes) - 1):
+    for chosen in range(1 << n_classes):
         if not marked >> chosen & 1:
             continue
         taken, rest = 0, own[first - 1]
@@ -235,62 +236,76 @@ def mark_corners(n_near, mass, level, rules, metric, near, corners):
 
 
 @njit(**LENT_INNER)
-def pick_classes(counts, total, bar, rules, offsets, solid, scratch, x_log_x):
-    """Find the bins that may hold, or end in, a split that gains more than `bar`.
+def near_bins(counts, total, bar, rules, offsets, scratch, x_log_x):
+    """List the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of bins gains no more than the best split does. Returns (number of bins, the raised bar).
     """
-    near, corners, metric, min_leaf = scratch.near, scratch.corners, scratch.metric, rules.min_leaf
-    own, corner, lefts, bounds, picks = scratch.left[0], scratch.left[1], scratch.lefts, scratch.bounds, scratch.picks
-    first, n_classes, n_channels = rules.first, rules.n_classes, own.size
-    mass, n_picks, few = float(total[first - 1]), ZERO, n_classes <= FEW_CLASSES
-    n_edges = sum_class_bins(counts, rules, offsets, scratch.sides)
-    distances(scratch.sides, n_edges, mass, n_classes, metric, scratch.far, scratch.room)
+    sides, far, room, metric = scratch.sides, scratch.far, scratch.room, scratch.metric
+    mass, n_classes = float(total[rules.first - 1]), rules.n_classes
+    n_edges = sum_class_bins(counts, rules, offsets, sides)
+    distances(sides, n_edges, mass, n_classes, metric, far, room)
     edge = best_edge_of_classes(n_edges, total, rules, scratch, x_log_x)
     bar = max(bar, a_little_less(edge, mass if rules.entropy else 0.0))
-    level = bar * metric[SCALES, 0]
-    mark_classes(
-        scratch.sides, n_edges, mass, level, rules, metric, scratch.far, scratch.room, scratch.reach, scratch.marked
-    )
-    n_near = list_near(n_classes, offsets, counts, scratch)
-    if few:
-        mark_corners(n_near, mass, level, rules, metric, near, corners)
-    # The bits of all corners but the end.
-    inner = (1 << ((1 << n_classes) - 1)) - 1 if few else 0
+    mark_classes(sides, n_edges, mass, bar * metric[SCALES, 0], rules, metric, far, room, scratch.reach, scratch.marked)
+    return list_near(n_classes, offsets, counts, scratch), bar
+
+
+@njit(**LENT_INNER)
+def fetch_sums(q, place, counts, rules, scratch):
+    """Write what lies left of a listed bin into its place among the picks, and what lies in it into `left`."""
+    near, left, own, first = scratch.near, scratch.lefts[place], scratch.left[0], rules.first
+    base = (scratch.picks[q] & LOW_HALF) * own.size
+    left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
+    for c in range(rules.n_classes - 1):
+        left[first + c] = np.int64(near[SHARES + c, q])
+    for v in range(own.size):
+        own[v] = counts[base + v]
+
+
+@njit(**LENT_INNER)
+def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
+    """Keep the listed bins that may gain more than `bar`, for few classes: by all corners. Returns their number."""
+    near, corners, picks, metric, n_picks = scratch.near, scratch.corners, scratch.picks, scratch.metric, ZERO
+    all_corners, end = (1 << (1 << rules.n_classes)) - 1, 1 << ((1 << rules.n_classes) - 1)
+    mark_corners(n_near, float(total[rules.first - 1]), bar * metric[SCALES, 0], rules, metric, near, corners)
     for q in range(n_near):
-        # Where the edge before is too near to the end to be split at, the corners bound nothing.
-        begins = min_leaf > 1 and near[SAMPLES_LEFT, q] < min_leaf
-        if few and corners[q] == 0 and not begins:
+        f, cell, marked = picks[q] >> SHIFT, picks[q] & LOW_HALF, corners[q]
+        # The edge before the bin counts as a corner only where it is too near to the end to be split at.
+        if rules.min_leaf > 1 and near[SAMPLES_LEFT, q] < rules.min_leaf:
+            marked = all_corners
+        if counts[cell * rules.n_channels] == 1 or solid[f, cell - offsets[f]]:
+            marked &= end
+        if marked == 0:
             continue
-        farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
-        f, cell, left = picks[q] >> SHIFT, picks[q] & LOW_HALF, lefts[n_picks]
-        opens = (
-            counts[cell * n_channels] > 1
-            and not solid[f, cell - offsets[f]]
-            and (begins or not few or corners[q] & inner != 0)
-        )
-        mass_after = near[SHARES + 2 * n_classes + 2, q]
-        ends = mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, rules, metric)
-        if not opens and not ends:
-            continue
-        left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
-        for c in range(n_classes - 1):
-            left[first + c] = np.int64(near[SHARES + c, q])
-        for v in range(n_channels):
-            own[v] = counts[cell * n_channels + v]
-        bound = NO_SPLIT
-        if opens and few and not begins:
-            bound = bound_corners(left, own, corners[q], corner, total, rules, x_log_x)
-        elif opens:
-            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
-        if ends and left[0] + own[0] < total[0]:
-            for v in range(n_channels):
-                corner[v] = left[v] + own[v]
-            bound = max(bound, gain_of_classes(corner, total, rules, x_log_x))
+        fetch_sums(q, n_picks, counts, rules, scratch)
+        bound = bound_corners(scratch.lefts[n_picks], scratch.left[0], marked, scratch.left[1], total, rules, x_log_x)
         if bound > bar:
-            bounds[n_picks], picks[n_picks] = bound, picks[q]
+            scratch.bounds[n_picks], picks[n_picks] = bound, picks[q]
             n_picks += 1
-    return n_picks, bar
+    return n_picks
+
+
+@njit(**LENT_INNER)
+def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
+    """`pick_few` for any number of classes: by the spread inside each bin."""
+    near, picks, metric, own, after = scratch.near, scratch.picks, scratch.metric, scratch.left[0], scratch.left[1]
+    mass, n_classes, n_picks = float(total[rules.first - 1]), rules.n_classes, ZERO
+    for q in range(n_near):
+        f, cell, bound = picks[q] >> SHIFT, picks[q] & LOW_HALF, NO_SPLIT
+        farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
+        mass_after = near[SHARES + 2 * n_classes + 2, q]
+        fetch_sums(q, n_picks, counts, rules, scratch)
+        if own[0] > 1 and not solid[f, cell - offsets[f]]:
+            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
+        if mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, rules, metric):
+            for v in range(own.size):
+                after[v] = scratch.lefts[n_picks, v] + own[v]
+            bound = max(bound, gain_of_classes(after, total, rules, x_log_x))
+        if bound > bar:
+            scratch.bounds[n_picks], picks[n_picks] = bound, picks[q]
+            n_picks += 1
+    return n_picks
 
 
 @njit(**LENT_INNER)

@@ -1,8 +1,8 @@
 """Histograms of leaves: what their samples add up to in every bin.
 
 One for each leaf, as far as there is memory. The smaller child's samples are counted, and the larger child has what is
-left of the parent's. Of `of_two`, `of_classes` and `of_values` one is True and the others are None: the compiler drops
-what is for other labels.
+left of the parent's. Of `of_two`, `of_values` and `of_classes` one is True and the others are None: the compiler drops
+what is for them.
 """
 
 from __future__ import annotations
@@ -31,50 +31,74 @@ def level_of(size, n, n_levels):
 
 
 @njit(**LENT_INNER)
-def count_members(counts, slot, sign, level, points, table, place, rules, of_two, of_classes, of_values):
-    """Add (or take away) the samples of a leaf to a histogram."""
+def count_two(counts, slot, sign, level, table, place):
+    """Add (or take away) the samples of a leaf of two classes without weights to a histogram."""
     cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    leaf, first, n_channels, d = place.leaves[slot], rules.first, rules.n_channels, cells.shape[1]
-    for q in range(leaf.start, leaf.end):
+    leaf, d = place.leaves[slot], cells.shape[1]
+    start, end = leaf.start, leaf.end
+    for q in range(start, end):
         i = samples[np.uint32(q)]
-        fetch_row(cells, samples, q, leaf.end)
+        fetch_row(cells, samples, q, end)
         own = np.int64(state[i])
         if own >> 1 != slot:
             continue
-        if of_two is not None:
-            point = sign * (UNIT + (own & 1))
-            if level == 0:
-                for f in range(d):
-                    counts[cells[i, f]] += point
-            else:
-                for f in range(d):
-                    counts[cell_at[cells[i, f]]] += point
-        if of_values is not None:
-            mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
-            if level == 0 and first == 1:
-                # Nearly always: no lookup and no masses.
-                for f in range(d):
-                    base = 3 * cells[i, f]
-                    counts[np.uint32(base)] += sign
-                    counts[np.uint32(base + 1)] += total
-                    counts[np.uint32(base + 2)] += square
-                continue
+        point = sign * (UNIT + (own & 1))
+        if level == 0:
             for f in range(d):
-                base = cell_at[cells[i, f]] * n_channels
-                counts[np.uint32(base)] += sign
-                if first == 2:
-                    counts[np.uint32(base + 1)] += mass
-                counts[np.uint32(base + first)] += total
-                counts[np.uint32(base + first + 1)] += square
-        if of_classes is not None:
-            code, mass = points[0, i], sign * points[1, i]
+                counts[cells[i, f]] += point
+        else:
             for f in range(d):
-                base = cell_at[cells[i, f]] * n_channels
+                counts[cell_at[cells[i, f]]] += point
+
+
+@njit(**LENT_INNER)
+def count_values(counts, slot, sign, level, points, table, place, rules):
+    """Add (or take away) the samples of a leaf of real values to a histogram."""
+    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
+    leaf, first, n_channels, d = place.leaves[slot], rules.first, rules.n_channels, cells.shape[1]
+    start, end = leaf.start, leaf.end
+    for q in range(start, end):
+        i = samples[np.uint32(q)]
+        fetch_row(cells, samples, q, end)
+        if np.int64(state[i]) >> 1 != slot:
+            continue
+        mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
+        if level == 0 and first == 1:
+            # Nearly always: no lookup and no masses.
+            for f in range(d):
+                base = 3 * cells[i, f]
                 counts[np.uint32(base)] += sign
-                if first == 2:
-                    counts[np.uint32(base + 1)] += mass
-                if code < rules.n_classes - 1:
-                    counts[np.uint32(base + first + code)] += mass
+                counts[np.uint32(base + 1)] += total
+                counts[np.uint32(base + 2)] += square
+            continue
+        for f in range(d):
+            base = cell_at[cells[i, f]] * n_channels
+            counts[np.uint32(base)] += sign
+            if first == 2:
+                counts[np.uint32(base + 1)] += mass
+            counts[np.uint32(base + first)] += total
+            counts[np.uint32(base + first + 1)] += square
+
+
+@njit(**LENT_INNER)
+def count_classes(counts, slot, sign, level, points, table, place, rules):
+    """Add (or take away) the samples of a leaf of any number of classes to a histogram."""
+    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
+    leaf, first, n_channels, d = place.leaves[slot], rules.first, rules.n_channels, cells.shape[1]
+    start, end = leaf.start, leaf.end
+    for q in range(start, end):
+        i = samples[np.uint32(q)]
+        fetch_row(cells, samples, q, end)
+        if np.int64(state[i]) >> 1 != slot:
+            continue
+        code, mass = first + points[0, i], sign * points[1, i]
+        for f in range(d):
+            base = cell_at[cells[i, f]] * n_channels
+            counts[np.uint32(base)] += sign
+            if first == 2:
+                counts[np.uint32(base + 1)] += mass
+            if code < n_channels:
+                counts[np.uint32(base + code)] += mass
 
 
 @njit(**LENT_INNER)
@@ -93,36 +117,39 @@ def fold_histogram(counts, n_channels, level, wanted, table):
 
 @njit(**LENT_INNER)
 def count_child(
-    child, slot, new, shared, n_free, counts, points, table, place, rules, of_two, of_classes, of_values
+    child, slot, new, shared, n_free, counts, points, table, place, rules, of_two, of_values, of_classes
 ):  # fmt: skip
     """Make the histogram of a child: `new` is the smaller one, asked for first if it needs any, `slot` the larger one.
 
-    Returns (its histogram, its level, whether the larger child's is made too, number of free histograms).
+    Returns (its histogram, whether the larger child's is made too, number of free histograms).
     """
-    leaf, larger, smaller = place.leaves[child], place.leaves[slot], place.leaves[new]
-    n, n_levels, n_channels = place.state.size, table.offsets.shape[0], rules.n_channels
-    own = level_of(rules.fine * leaf.n_samples, n, n_levels)
-    parents = level_of(rules.fine * (larger.n_samples + smaller.n_samples), n, n_levels)
-    members, sign, level = child, ONE, own
-    if child == new:
-        if larger.histogram != NONE:
-            if n_free > 0:
-                n_free -= 1
-                leaf.histogram = place.free[n_free]
-            # Many samples are counted once, for both, in the bins of the larger child.
-            shared = parents == own or smaller.n_samples * table.cells.shape[1] > 2 * table.offsets[parents, -1]
-            level = parents if shared else own
-    elif leaf.histogram != NONE:
+    leaf, larger, members, sign = place.leaves[child], place.leaves[slot], child, ONE
+    own = level_of(rules.fine * leaf.n_samples, place.state.size, table.offsets.shape[0])
+    level, parents = own, larger.level
+    if child == new and larger.histogram != NONE:
+        if n_free > 0:
+            n_free -= 1
+            leaf.histogram = place.free[n_free]
+        # Many samples are counted once, for both, in the bins of the larger child.
+        shared = parents == own or leaf.n_samples * table.cells.shape[1] > 2 * table.offsets[parents, -1]
+        level = parents if shared else own
+    if child == slot and leaf.histogram != NONE:
         members, sign, level = new, MINUS_ONE, parents
     h = leaf.histogram if leaf.histogram != NONE else np.int64(counts.shape[0] - 1)
-    n_cells = table.offsets[level, -1] * n_channels
+    n_cells = table.offsets[level, -1] * rules.n_channels
     if sign == ONE:
         for cell in range(n_cells):
             counts[h, cell] = 0
     if sign == ONE or not shared:
-        count_members(counts[h], members, sign, level, points, table, place, rules, of_two, of_classes, of_values)
+        if of_two is not None:
+            count_two(counts[h], members, sign, level, table, place)
+        if of_values is not None:
+            count_values(counts[h], members, sign, level, points, table, place, rules)
+        if of_classes is not None:
+            count_classes(counts[h], members, sign, level, points, table, place, rules)
     if shared and child == new:
         for cell in range(n_cells):
             counts[larger.histogram, cell] -= counts[h, cell]
-    fold_histogram(counts[h], n_channels, level, own, table)
-    return h, own, shared, n_free
+    fold_histogram(counts[h], rules.n_channels, level, own, table)
+    leaf.level = own
+    return h, shared, n_free

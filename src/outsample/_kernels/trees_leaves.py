@@ -19,10 +19,11 @@ from .options import LENT_INNER
 from .trees_presort import BINS_JOINED
 from .trees_rules import NO_SPLIT, SHIFT
 
-_NUMBERS = ("start", "end", "n_samples", "node", "depth", "histogram", "column", "position", "total", "left")
+_NUMBERS = ("start", "end", "n_samples", "node", "depth", "histogram", "level", "column", "position", "total", "left")
 LEAF = np.dtype([(name, np.int64) for name in _NUMBERS] + [("gain", np.float64)], align=True)
-"""What is known of a leaf: range of its list of samples, their number, its node, depth and histogram; of its best cut
-the column, the position and the gain. For two classes also its sums, and those of the cut's left side."""
+"""What is known of a leaf: range of its list of samples, their number, its node and depth, its histogram and the level
+of that; of its best cut the column, the position, what goes to the left, and the gain. `total` are the sums of two
+classes; then what goes to the left are sums as well, else it is the number of samples."""
 
 # Bins that a leaf with all samples looks at as one group.
 BINS_PER_GROUP = 2.0
@@ -32,7 +33,7 @@ MANY = 1024
 
 # A bare number as an argument makes numba compile the callee once more for that number.
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)
-NONE = MINUS_ONE
+NONE, NO = MINUS_ONE, np.bool_(False)
 
 
 class Place(NamedTuple):
@@ -91,7 +92,7 @@ def plant(place: Place, labels: Any) -> None:
     The last histogram is never given away: it serves leaves that have none of their own.
     """
     n = place.state.size
-    place.samples[:n] = np.arange(n)
+    place.samples[:n] = np.arange(n, dtype=np.uint32)
     place.state[:] = labels
     place.leaves[0] = np.void(0, LEAF)
     place.leaves.end[0] = place.leaves.n_samples[0] = n
@@ -220,8 +221,8 @@ def find_members(f, slot, first, last, columns, place, keys):
     if 2 * m < last - first and m < MANY:
         return sort_members(f, slot, first, last, columns.rank, place, keys)
     found, order, state = 0, columns.order, place.state
-    for k in range(first, last, ENTRIES_PER_LINE):
-        fetch(order, (f, k))
+    for line in range(first // ENTRIES_PER_LINE, last // ENTRIES_PER_LINE):
+        fetch(order, (f, line * ENTRIES_PER_LINE))
     for k in range(first, last):
         i = order[f, np.uint32(k)]
         own = np.int64(state[i])
@@ -235,10 +236,11 @@ def find_members(f, slot, first, last, columns, place, keys):
 def sort_members(f, slot, first, last, rank, place, keys):
     """`find_members` from the leaf's own samples."""
     samples, state, leaf, found = place.samples, place.state, place.leaves[slot], 0
-    for q in range(leaf.start, leaf.end):
+    start, end = leaf.start, leaf.end
+    for q in range(start, end):
         i = samples[np.uint32(q)]
         position = np.int64(rank[i, f])
-        fetch(rank, (samples[min(q + AHEAD, leaf.end - 1)], f))
+        fetch(rank, (samples[min(q + AHEAD, end - 1)], f))
         own = np.int64(state[i])
         keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | own & 1
         found += (position >= first) & (position < last) & (own >> 1 == slot)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .options import LENT, LENT_INNER
 from .trees_histograms import count_child
-from .trees_leaves import MINUS_ONE, NONE, ONE, ZERO, divide, least_wanted, release, wait
+from .trees_leaves import NO, NONE, ONE, ZERO, divide, least_wanted, release, wait
 from .trees_packed_search import look_into, pick_bins, pick_columns
 from .trees_rules import LOW_HALF, NO_SPLIT, SHIFT
 
@@ -56,27 +56,27 @@ def grow_packed(table, rules, x_log_x, place, counts, scratch, split, column, to
     n_free, used = counts.shape[0] - 2, np.int64(n)
     n_leaves, n_waiting, slot, new = ONE, ZERO, ZERO, ZERO
     while n_leaves < rules.max_leaves:
-        shared, n_wanted = False, rules.max_leaves - n_leaves
-        # After a split both children are looked at, the smaller one first; at the start the root is both.
-        for child in range(new, slot - 1, min(slot - new, MINUS_ONE)):
+        shared, n_wanted = NO, rules.max_leaves - n_leaves
+        # After a split both children are looked at, the smaller one first; at the start the root.
+        for turn in range(min(n_leaves, 2)):
+            child = new if turn == 0 else slot
             leaf, dropped = place.leaves[child], child
             leaf.gain = NO_SPLIT
             bar = bar_of(leaf, n_waiting, n_wanted, place, rules, x_log_x)
             if bar < np.inf:
-                h, level, best, n_picks = ZERO, NONE, NONE, np.int64(d)
+                h, best, n_picks = ZERO, NONE, np.int64(d)
                 if leaf.n_samples <= rules.small:
                     n_free = release(child, n_free, place)
+                    leaf.level = NONE
                     pick_columns(d, leaf.total, scratch.bins, scratch.bounds)
                 else:
-                    level = ZERO
                     if n_leaves > 1:
-                        h, level, shared, n_free = count_child(
+                        h, shared, n_free = count_child(
                             child, slot, new, shared, n_free, counts, None, table, place, rules, True, None, None
                         )
-                    n_picks, best, bar = pick_bins(
-                        counts[h], leaf.total, bar, level, rules.min_leaf, n, table.offsets[level], scratch, x_log_x
-                    )
-                look_into(n_picks, best, bar, child, level, rules.min_leaf, table, place, scratch, x_log_x)
+                    offsets = table.offsets[leaf.level]
+                    n_picks, best, bar = pick_bins(counts[h], leaf, bar, rules.min_leaf, n, offsets, scratch, x_log_x)
+                look_into(n_picks, best, bar, child, rules.min_leaf, table, place, scratch, x_log_x)
                 if leaf.gain != NO_SPLIT and leaf.gain >= rules.least_gain:
                     leaf.gain /= float(leaf.n_samples) if rules.per_node else 1.0
                     dropped = wait(child, n_waiting, n_wanted, place)

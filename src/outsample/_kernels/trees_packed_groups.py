@@ -113,17 +113,18 @@ def sum_groups(counts, step, offsets, lefts):
     """Sums left of the edge of every group of `step` bins; returns the number of edges."""
     e = 0
     for f in range(offsets.size - 1):
-        running = np.int64(0)
+        running, first, end = np.int64(0), offsets[f], offsets[f + 1]
         lefts[np.uint32(e)] = running
         e += 1
-        for first in range(offsets[f], offsets[f + 1], step):
+        while first < end:
             # Nearly always: no loop for two.
-            if step == 2 and first + 1 < offsets[f + 1]:
+            if step == 2 and first + 1 < end:
                 running += counts[np.uint32(first)] + counts[np.uint32(first + 1)]
             else:
-                for cell in range(first, min(first + step, offsets[f + 1])):
+                for cell in range(first, min(first + step, end)):
                     running += counts[np.uint32(cell)]
             lefts[np.uint32(e)] = running
+            first += step
             e += 1
     return e
 

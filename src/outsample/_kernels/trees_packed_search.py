@@ -89,11 +89,13 @@ def list_bins(counts, edges, step, offsets, marked, picked, bins):
     """List the bins of the marked groups, and what lies left of their edges; returns their number."""
     n_picked, n_bins, e = 0, 0, 0
     for f in range(offsets.size - 1):
-        for first in range(offsets[f], offsets[f + 1], step):
+        first, end = offsets[f], offsets[f + 1]
+        while first < end:
             # Written first and counted afterwards: a branch would be guessed wrongly too often.
             picked[WHICH, np.uint32(n_picked)] = np.int64(f) << SHIFT | first
             picked[BEFORE, np.uint32(n_picked)] = edges[np.uint32(e)]
             n_picked += marked[np.uint32(e)]
+            first += step
             e += 1
         e += 1
     for k in range(n_picked):
@@ -115,15 +117,15 @@ def pick_columns(d, total, bins, bounds):
 
 
 @njit(**LENT_INNER)
-def pick_bins(counts, total, bar, level, min_leaf, n, offsets, scratch, x_log_x):
+def pick_bins(counts, leaf, bar, min_leaf, n, offsets, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
     The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
     apart into bins. Returns (number of bins, the most promising of them or NONE, the raised bar).
     """
-    entropy = x_log_x.size > 0
+    total, entropy = leaf.total, x_log_x.size > 0
     size, node = total >> SHIFT, node_of(total, entropy)
-    step = bins_together(size, n, level)
+    step = bins_together(size, n, leaf.level)
     edges = scratch.groups[: sum_groups(counts, step, offsets, scratch.groups)]
     edge = best_edge(edges, node, size, min_leaf, scratch.worth)
     if edge >= 0:
@@ -172,10 +174,10 @@ def scan(f, found, left, after, bar, leaf, min_leaf, values, keys, x_log_x):
 
 
 @njit(**LENT_INNER)
-def look_into(n_picks, best, bar, slot, level, min_leaf, table, place, scratch, x_log_x):
+def look_into(n_picks, best, bar, slot, min_leaf, table, place, scratch, x_log_x):
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
     leaf, entropy, columns, keys = place.leaves[slot], x_log_x.size > 0, table.columns, scratch.keys
-    node = node_of(leaf.total, entropy)
+    node, level = node_of(leaf.total, entropy), leaf.level
     # The most promising bin before all others, only for the bar; then all in order.
     for k in range(-1, n_picks):
         pick = best if k < 0 else k

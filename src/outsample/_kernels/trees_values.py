@@ -31,12 +31,13 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
     n_channels, e = exact.shape[1], 0
     for f in range(offsets.size - 1):
         size, mass, total = np.int64(0), np.int64(0), np.int64(0)
-        for start in range(offsets[f], offsets[f + 1] + step, step):
-            # After the last group comes an empty one.
+        start, end = offsets[f], offsets[f + 1]
+        # After the last group comes an empty one.
+        while start < end + step:
             before, own, squares = mass, np.int64(0), np.int64(0)
             exact[e, 0], exact[e, first - 1], exact[e, first] = size, mass, total
             sides[MASS_LEFT, e], sides[SUM_LEFT, e] = float(mass), float(total)
-            for cell in range(start, min(start + step, offsets[f + 1])):
+            for cell in range(start, min(start + step, end)):
                 base = cell * n_channels
                 size += counts[np.uint32(base)]
                 mass += counts[np.uint32(base + first - 1)]
@@ -44,6 +45,7 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
                 squares += counts[np.uint32(base + first + 1)]
             sides[MASS, e], sides[SUM, e], sides[SQUARES, e] = float(mass - before), float(own), float(squares)
             total += own
+            start += step
             e += 1
     return e
 
@@ -90,10 +92,11 @@ def list_value_bins(counts, step, first, offsets, scratch):
     picks, lefts, exact, sides = scratch.picks, scratch.lefts, scratch.exact, scratch.sides
     n_channels, n_bins, e = lefts.shape[1], 0, 0
     for f in range(offsets.size - 1):
-        for start in range(offsets[f], offsets[f + 1], step):
+        start, end = offsets[f], offsets[f + 1]
+        while start < end:
             if scratch.marked[e]:
                 size, mass, total = exact[e, 0], exact[e, first - 1], exact[e, first]
-                for cell in range(start, min(start + step, offsets[f + 1])):
+                for cell in range(start, min(start + step, end)):
                     base, here = cell * n_channels, np.uint32(n_bins)
                     # Written first and counted afterwards: a branch would be guessed wrongly too often.
                     picks[here] = np.int64(f) << SHIFT | cell
@@ -102,6 +105,7 @@ def list_value_bins(counts, step, first, offsets, scratch):
                     size += counts[np.uint32(base)]
                     mass += counts[np.uint32(base + first - 1)]
                     total += counts[np.uint32(base + first)]
+            start += step
             e += 1
         e += 1
     for k in range(n_bins):
