@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
+from outsample._kernels.trees_leaves import n_listed
 from outsample._kernels.trees_packed_groups import allowance, exceeds, node_of
 from outsample._kernels.trees_presort import CLOSENESS, presort
 from outsample.paths.tree_growth import Grower, Stopping
@@ -185,7 +186,7 @@ def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, p
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
-def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
+def test_many_leaves_and_the_samples_they_hold(n_classes):
     rng = np.random.default_rng(3)
     n = 6000
     X = rng.normal(size=(n, 2)).astype(np.float32)
@@ -196,7 +197,7 @@ def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
     grower = Grower(X, criterion, Stopping(400, 99, 2, 3, 0.0), n_classes, None)
     (growth,) = grower.grow(y[None], with_leaves=True)
     smaller = np.minimum(growth.mass[1::2], growth.mass[2::2])
-    assert smaller.sum() > 2 * n
+    assert 2 * n < smaller.sum() <= n_listed(n, 400) - n
     peer = (DecisionTreeClassifier if n_classes else DecisionTreeRegressor)(**limits, random_state=0).fit(X, y)
     ones = np.ones(n)
     found = sum(impurity_mass(y[own], ones[own], criterion) for own in growth.leaf == np.unique(growth.leaf)[:, None])
@@ -212,6 +213,15 @@ def test_lists_of_samples_are_made_anew_when_their_room_is_full(n_classes):
         assert growth.sums[nodes].tolist() == [
             np.bincount(y[growth.leaf == k], None, n_classes).tolist() for k in nodes
         ]
+
+
+def test_lists_of_samples_take_all_their_room_where_every_split_halves_a_leaf():
+    n, leaves = 4096, 64
+    X = np.random.default_rng(5).permutation(n).astype(np.float32)[:, None]
+    (growth,) = Grower(X, "squared_error", Stopping(leaves, 99, 2, 1, 0.0), 0, None).grow(X.T.astype(float), True)
+    smaller = np.minimum(growth.mass[1::2], growth.mass[2::2])
+    assert smaller.sum() == n_listed(n, leaves) - n
+    np.testing.assert_array_equal(np.unique(growth.leaf, return_counts=True)[1], n // leaves)
 
 
 def test_same_trees_where_more_leaves_are_allowed_than_two_bytes_can_number():

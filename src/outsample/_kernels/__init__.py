@@ -15,7 +15,8 @@ from numba.core import event
 class _Compilation(event.Listener):  # type: ignore[misc]
     """Tells once per process that kernels are being compiled, and lets nobody look for garbage meanwhile.
 
-    The compiler makes millions of objects that it keeps; looking through them again and again takes a tenth of its time.
+    The compiler makes millions of objects that it keeps: looking through them again and again takes a tenth of its
+    time.
     """
 
     def __init__(self) -> None:

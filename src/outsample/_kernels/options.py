@@ -14,5 +14,9 @@ INNER = {**OPTIONS, "no_cpython_wrapper": True}
 LENT = {**OPTIONS, "_nrt": False}
 LENT_INNER = {**INNER, "_nrt": False}
 
+# Functions with a single caller become part of it before it is compiled, so that they are optimised once. That pays for
+# those which mainly call others: the time to merge a function grows faster than its length.
+MERGED = {**LENT_INNER, "inline": "always"}
+
 # Sums may be regrouped so that they use vector registers; infinities keep their meaning.
 REGROUPED: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}

@@ -90,11 +90,11 @@ class Rules(NamedTuple):
 
 
 class Workspace:
-    """Scratch memory of one thread; see `trees_leaves` for `place` and `leaves`.
+    """Scratch memory of one thread; see `trees_leaves` for `place`.
 
     Attributes
     ----------
-    rules : what the kernel knows of the rules
+    rules : what the kernel knows of the rules, but for the floors, which `grow` sets
     points, values : room for what `grow` is called with, unless it is packed, and for making that of real values
     """
 
@@ -166,9 +166,10 @@ def grow(
         raise ValueError(
             f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}; root {root.shape}"
         )
-    split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
-    total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
-    place, known, counts, room = space.place, space.rules, space.counts, (space.scratch, split, column, total)
+    place, known, counts = space.place, space.rules, space.counts
+    split, column = np.empty((2, max(known.max_leaves - 1, 1)), np.int64)
+    total = np.empty((2 * known.max_leaves - 1, known.n_channels), np.int64)
+    room = space.scratch, split, column, total
     known.least_gain, known.least_spread, known.square_unit = rules.least_gain, rules.least_spread, rules.square_unit
     plant(place, points if rules.packed else 0)
     counts[0] = root
@@ -176,8 +177,8 @@ def grow(
         place.leaves.total[0] = total[0, 0] = root[: table.offsets[0, 1]].sum()
         leaves = int(grow_packed(table, known, rules.x_log_x, place, counts, *room))
     else:
-        classes = rules.n_classes
-        kinds = (classes == 0, classes > 0, 0 < classes <= FEW_CLASSES, classes > FEW_CLASSES)
+        few = 0 < rules.n_classes <= FEW_CLASSES
+        kinds = rules.n_classes == 0, rules.n_classes > 0, few, rules.n_classes > FEW_CLASSES
         kind = [own or None for own in kinds]
         labels = np.ascontiguousarray(points)
         leaves = int(grow_channels(table, labels, known, rules.x_log_x, place, counts, space.sums, *room, *kind))

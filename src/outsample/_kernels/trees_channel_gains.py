@@ -98,8 +98,8 @@ def is_uniform(slot, points, rules, place, total, of_values, of_classes):
             whole = whole or total[first + c] == mass
             rest -= total[first + c]
         return whole or rest == mass
-    whole = float(total[first])
-    spread = float(total[first + 1]) * rules.square_unit - whole * whole / float(mass)
+    summed = float(total[first])
+    spread = float(total[first + 1]) * rules.square_unit - summed * summed / float(mass)
     if spread <= rules.least_spread * float(mass):
         return True
     # The last row of points tells equal values from unequal ones; two samples usually do.

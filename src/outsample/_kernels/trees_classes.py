@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import LENT_INNER
+from .options import LENT_INNER, MERGED
 from .trees_channel_gains import gain_of_classes, take
 from .trees_leaves import ZERO
 from .trees_presort import CLOSENESS
@@ -235,7 +235,7 @@ def mark_corners(n_near, mass, level, rules, metric, near, corners):
             corners[q] |= np.int64(factor * far[q] >= level * left * right) << chosen
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def near_bins(counts, total, bar, rules, offsets, scratch, x_log_x):
     """List the bins that may hold, or end in, a split that gains more than `bar`.
 
@@ -263,7 +263,7 @@ def fetch_sums(q, place, counts, rules, scratch):
         own[v] = counts[base + v]
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
     """Keep the listed bins that may gain more than `bar`, for few classes: by all corners. Returns their number."""
     near, corners, picks, metric, n_picks = scratch.near, scratch.corners, scratch.picks, scratch.metric, ZERO
@@ -286,7 +286,7 @@ def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x
     return n_picks
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
     """`pick_few` for any number of classes: by the spread inside each bin."""
     near, picks, metric, own, after = scratch.near, scratch.picks, scratch.metric, scratch.left[0], scratch.left[1]

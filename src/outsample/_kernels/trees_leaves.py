@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .fetching import AHEAD, ENTRIES_PER_LINE, fetch
-from .options import LENT_INNER
+from .options import LENT_INNER, MERGED
 from .trees_presort import BINS_JOINED
 from .trees_rules import NO_SPLIT, SHIFT
 
@@ -94,7 +94,7 @@ def plant(place: Place, labels: Any) -> None:
     n = place.state.size
     place.samples[:n] = np.arange(n, dtype=np.uint32)
     place.state[:] = labels
-    place.leaves[0] = np.void(0, LEAF)
+    place.leaves[0] = np.zeros((), LEAF)
     place.leaves.end[0] = place.leaves.n_samples[0] = n
     place.free[:] = np.arange(1, place.free.size + 1)
 
@@ -141,7 +141,7 @@ def divide(slot, new, n_left, used, columns, place):
     return new if left_is_small else slot, end
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def strike_out(slot, place):
     """Shorten the list of a leaf by those who have left, once they are as many as the others."""
     samples, leaf = place.samples, place.leaves[slot]
@@ -232,7 +232,7 @@ def find_members(f, slot, first, last, columns, place, keys):
     return found
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def sort_members(f, slot, first, last, rank, place, keys):
     """`find_members` from the leaf's own samples."""
     samples, state, leaf, found = place.samples, place.state, place.leaves[slot], 0

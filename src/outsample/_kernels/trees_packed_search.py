@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import LENT_INNER
+from .options import LENT_INNER, MERGED
 from .trees_histograms import UNIT
 from .trees_leaves import NONE, ZERO, bins_together, find_members
 from .trees_packed_groups import (
@@ -116,7 +116,7 @@ def pick_columns(d, total, bins, bounds):
         bins[WHICH, f], bins[BEFORE, f], bins[AFTER, f], bounds[f] = np.int64(f) << SHIFT, 0, total, np.inf
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def pick_bins(counts, leaf, bar, min_leaf, n, offsets, scratch, x_log_x):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
@@ -173,7 +173,7 @@ def scan(f, found, left, after, bar, leaf, min_leaf, values, keys, x_log_x):
     return bar
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def look_into(n_picks, best, bar, slot, min_leaf, table, place, scratch, x_log_x):
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
     leaf, entropy, columns, keys = place.leaves[slot], x_log_x.size > 0, table.columns, scratch.keys

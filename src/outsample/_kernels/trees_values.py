@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import LENT_INNER
+from .options import LENT_INNER, MERGED
 from .trees_channel_gains import gain_of_values, take
 from .trees_leaves import ZERO, bins_together
 from .trees_presort import CLOSENESS
@@ -133,7 +133,7 @@ def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
     return bound if bound > bar else NO_SPLIT
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
