@@ -11,17 +11,21 @@ from numba.extending import overload
 
 import outsample._kernels  # noqa: F401
 
-seen: list[bool] = []
 
+def watched():
+    """(A function of one for kernels, whether garbage was collected whenever it was compiled into one)."""
 
-def looked() -> int:
-    raise NotImplementedError
+    def look():
+        raise NotImplementedError
 
+    seen = []
 
-@overload(looked)
-def _looked():
-    seen.append(gc.isenabled())
-    return lambda: 1
+    @overload(look)
+    def _look():
+        seen.append(gc.isenabled())
+        return lambda: 1
+
+    return look, seen
 
 
 @pytest.fixture(params=[True, False])
@@ -34,16 +38,18 @@ def collecting(request):
 
 
 def test_garbage_is_not_collected_while_a_function_and_those_it_calls_are_compiled(collecting):
-    seen.clear()
-    inner = njit(lambda: looked())
-    assert njit(lambda: inner() + looked())() == 2
+    look, seen = watched()
+    inner = njit(lambda: look())
+    assert njit(lambda: inner() + look())() == 2
     assert seen
     assert not any(seen)
     assert gc.isenabled() == collecting
 
 
 def test_garbage_is_collected_again_after_a_failure(collecting):
-    inner = njit(lambda: looked() + "text")
+    look, seen = watched()
+    inner = njit(lambda: look() + "text")
     with pytest.raises(TypingError):
         njit(lambda: inner())()
+    assert seen
     assert gc.isenabled() == collecting
