@@ -22,6 +22,7 @@ TITLES = {
     "boosting": "Ensembles",
     "compare": "Twelve criteria at once",
     "alo": "Approximate leave-one-out",
+    "first_use": "First use",
 }
 
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 
 import numpy as np
-from measuring import median_seconds, milliseconds, table, times
+from measuring import median_seconds, milliseconds, side_by_side, table, times
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -131,7 +131,7 @@ def rpart_seconds(X, y, kind):
 def row(n, d, kind, repeats):
     """One line of the table."""
     X, y = problem(n, d, kind)
-    ten, hundred = (median_seconds(lambda m=m: search(X, y, kind, m), repeats) for m in (10, 100))
+    ten, hundred = side_by_side([lambda m=m: search(X, y, kind, m) for m in (10, 100)], repeats)
     slow = Slow(X, y, kind)
     return [
         f"{n} × {d}, {kind}",

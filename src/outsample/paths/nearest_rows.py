@@ -16,7 +16,9 @@ Neighbours = NDArray[np.int32]
 
 _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
-_CHUNK = 128
+# Rows compared with all others at once: many, as long as their distances stay in the nearer memory.
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 192
+_DISTANCES_AT_ONCE = 900_000
 _ROWS_FOR_CENTER = 128
 _MOST_NEIGHBOURS = 256
 # Candidates beyond the k wanted that are still worth sorting.
@@ -39,11 +41,12 @@ def nearest_rows(X: Floats, k: int) -> Neighbours | None:
     n = len(X)
     neighbours = np.empty((n, k), np.int32)
     threads = n_threads() if X.size * n > _SMALL else 1
-    products = np.empty((threads, _CHUNK, n), np.float32)
+    at_once = min(max(_DISTANCES_AT_ONCE // n, _FEWEST_AT_ONCE), _MOST_AT_ONCE)
+    products = np.empty((threads, at_once, n), np.float32)
     groups = min(n, max(4 * k, math.isqrt(n * k)))
     rooms = [nearest.make_room(n, groups, k + _FEW_MORE) for _ in range(threads)]
     with one_blas_thread:
-        in_turn(lambda first, t: table.choose(first, products[t], neighbours, rooms[t]), range(0, n, _CHUNK), threads)
+        in_turn(lambda first, t: table.choose(first, products[t], neighbours, rooms[t]), range(0, n, at_once), threads)
     return neighbours
 
 
