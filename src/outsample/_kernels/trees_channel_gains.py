@@ -69,14 +69,14 @@ def take(gain, size_left, f, position, bar, leaf, mass, rules):
 
 
 @njit(**LENT_INNER)
-def sum_members(slot, points, rules, place, total, of_values, of_classes):
+def sum_members(leaf, points, rules, samples, total, of_values, of_classes):
     """Sums of all channels over the samples of a leaf that has just got its list, into `total`."""
-    first, leaf = rules.first, place.leaves[slot]
+    first = rules.first
     for v in range(total.size):
         total[v] = 0
     total[0] = leaf.n_samples
     for q in range(leaf.start, leaf.end):
-        i = place.samples[q]
+        i = samples[np.uint32(q)]
         if of_values is not None:
             for v in range(1, total.size):
                 total[v] += points[v, i]
@@ -88,10 +88,9 @@ def sum_members(slot, points, rules, place, total, of_values, of_classes):
 
 
 @njit(**LENT_INNER)
-def is_uniform(slot, points, rules, place, total, of_values, of_classes):
+def is_uniform(slot, leaf, points, rules, samples, state, total, of_values, of_classes):
     """Whether all labels of the leaf are equal, or vary too little for scikit-learn to split it."""
-    leaf, first = place.leaves[slot], rules.first
-    mass = total[first - 1]
+    first, mass = rules.first, total[rules.first - 1]
     if of_classes is not None:
         rest, whole = mass, False
         for c in range(rules.n_classes - 1):
@@ -106,8 +105,8 @@ def is_uniform(slot, points, rules, place, total, of_values, of_classes):
     keys = points[points.shape[0] - 1]
     known, value = False, keys[0]
     for q in range(leaf.start, leaf.end):
-        i = place.samples[q]
-        if np.int64(place.state[i]) >> 1 != slot:
+        i = samples[np.uint32(q)]
+        if np.int64(state[i]) >> 1 != slot:
             continue
         if known and keys[i] != value:
             return False

@@ -18,12 +18,12 @@ from .trees_values import scan_values
 
 
 @njit(**LENT_INNER)
-def pick_columns(d, scratch):
+def pick_columns(d, picks, bounds, lefts):
     """Pick every column as one bin, for a leaf so small that sorting is cheaper than counting."""
     for f in range(d):
-        scratch.picks[f], scratch.bounds[f] = np.int64(f) << SHIFT, np.inf
-        for v in range(scratch.lefts.shape[1]):
-            scratch.lefts[f, v] = 0
+        picks[f], bounds[f] = np.int64(f) << SHIFT, np.inf
+        for v in range(lefts.shape[1]):
+            lefts[f, v] = 0
 
 
 @njit(**MERGED)
@@ -33,6 +33,7 @@ def look_into(
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
     leaf, left, first, best = place.leaves[slot], scratch.left[1], rules.first, NONE
     columns, keys, mass, level = table.columns, scratch.keys, float(total[first - 1]), leaf.level
+    order, rank = columns.order, columns.rank
     for k in range(n_picks if level != NONE else 0):
         best = np.int64(k) if best == NONE or scratch.bounds[k] > scratch.bounds[best] else best
     # The most promising bin before all others, only for the bar; then all in order.
@@ -47,11 +48,15 @@ def look_into(
             start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
             solid = table.solid[level, f, b]
         if not solid:
-            found, values = find_members(f, slot, start, end, columns, place, keys), columns.values[f]
+            found = find_members(f, slot, leaf, start, end, order, rank, place.samples, place.state, keys)
+            values = columns.values[f]
             if of_values is not None:
                 raised = scan_values(f, found, before, raised, leaf, total, rules, values, points, keys[0])
             if of_classes is not None:
-                raised = scan_classes(f, found, before, raised, leaf, total, rules, values, points, scratch, x_log_x)
+                raised = scan_classes(
+                    f, found, before, raised, leaf, total, rules, values, points, keys[0], scratch.left[0],
+                    scratch.metric, x_log_x,
+                )  # fmt: skip
         if level == NONE:
             bar = raised
             continue

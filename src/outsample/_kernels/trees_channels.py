@@ -96,7 +96,8 @@ def grow_channels(
     of_many,
 ):  # fmt: skip
     """Grow one tree of any kind; returns its number of leaves. See `trees.grow`."""
-    n_channels, (d, n) = rules.n_channels, table.columns.order.shape
+    (d, n), n_channels = table.columns.order.shape, rules.n_channels
+    samples, state, leaves, waiting = place.samples, place.state, place.leaves, place.waiting
     n_free, used = counts.shape[0] - 2, np.int64(n)
     count_labels(counts[0], table.cells, points, rules, of_values, of_classes)
     for v in range(n_channels):
@@ -110,22 +111,22 @@ def grow_channels(
         # After a split both children are looked at, the smaller one first; at the start the root.
         for turn in range(min(n_leaves, 2)):
             child = new if turn == 0 else slot
-            leaf, dropped = place.leaves[child], child
+            leaf, dropped = leaves[child], child
             leaf.gain = NO_SPLIT
             if not (
                 leaf.n_samples < rules.min_split
                 or leaf.depth >= rules.max_depth
-                or is_uniform(child, points, rules, place, sums[child], of_values, of_classes)
+                or is_uniform(child, leaf, points, rules, samples, state, sums[child], of_values, of_classes)
             ):
                 unit = float(sums[child, rules.first - 1]) if rules.per_node else 1.0
-                bar = least_wanted(unit, n_waiting, n_wanted, place)
+                bar = least_wanted(unit, n_waiting, n_wanted, leaves, waiting)
                 if of_classes is not None:
                     prepare_metric(sums[child], rules, scratch.metric)
                 h, n_picks = ZERO, np.int64(d)
                 if leaf.n_samples <= rules.small:
-                    n_free = release(child, n_free, place)
+                    n_free = release(leaf, n_free, place.free)
                     leaf.level = NONE
-                    pick_columns(d, scratch)
+                    pick_columns(d, scratch.picks, scratch.bounds, scratch.lefts)
                 else:
                     if n_leaves > 1:
                         h, shared, n_free = count_child(
@@ -147,20 +148,20 @@ def grow_channels(
                 )  # fmt: skip
                 if leaf.gain != NO_SPLIT and leaf.gain >= rules.least_gain:
                     leaf.gain /= unit
-                    dropped = wait(child, n_waiting, n_wanted, place)
+                    dropped = wait(child, n_waiting, n_wanted, leaves, waiting)
             if dropped == NONE:
                 n_waiting += 1
             else:
-                n_free = release(dropped, n_free, place)
+                n_free = release(leaves[dropped], n_free, place.free)
         if n_waiting == 0:
             break
         n_waiting -= 1
-        slot, new = place.waiting[n_waiting], n_leaves
+        slot, new = waiting[n_waiting], n_leaves
         n_leaves += 1
-        leaf = place.leaves[slot]
+        leaf = leaves[slot]
         split[new - 1], column[new - 1] = leaf.node, leaf.column
         left_slot, used = divide(slot, new, leaf.left, used, table.columns, place)
-        sum_members(new, points, rules, place, sums[new], of_values, of_classes)
+        sum_members(leaves[new], points, rules, samples, sums[new], of_values, of_classes)
         for v in range(n_channels):
             sums[slot, v] -= sums[new, v]
             total[2 * new - 1, v] = sums[left_slot, v]

@@ -166,9 +166,8 @@ def mark_classes(sides, n_edges, mass, level, rules, metric, far, room, reach, m
 
 
 @njit(**LENT_INNER)
-def best_edge_of_classes(n_edges, total, rules, scratch, x_log_x):
-    """The gain at one of the best edges, or NO_SPLIT."""
-    sides, far, room, left = scratch.sides, scratch.far, scratch.room, scratch.left[1]
+def best_edge_of_classes(n_edges, total, rules, sides, far, room, left, x_log_x):
+    """The gain at one of the best edges, or NO_SPLIT; its left side is written into `left`."""
     first, n_classes, least = rules.first, rules.n_classes, float(max(rules.min_leaf, 1))
     size, best, most, product = float(total[0]), 0, -1.0, 1.0
     for e in range(n_edges):
@@ -183,14 +182,13 @@ def best_edge_of_classes(n_edges, total, rules, scratch, x_log_x):
 
 
 @njit(**LENT_INNER)
-def list_near(n_classes, offsets, counts, scratch):
+def list_near(n_classes, n_channels, offsets, counts, marked, sides, far, near, picks):
     """List the bins after marked edges that hold samples; returns how many there are."""
-    sides, far, near, picks = scratch.sides, scratch.far, scratch.near, scratch.picks
-    n_channels, n_near = scratch.left.shape[1], ZERO
+    n_near = ZERO
     for f in range(offsets.size - 1):
         for b in range(offsets[f], offsets[f + 1]):
             e = b + f
-            if not scratch.marked[np.uint32(e)] or counts[np.uint32(b * n_channels)] == 0:
+            if not marked[np.uint32(e)] or counts[np.uint32(b * n_channels)] == 0:
                 continue
             picks[n_near] = np.int64(f) << SHIFT | b
             for v in range(n_classes + SHARES):
@@ -245,17 +243,17 @@ def near_bins(counts, total, bar, rules, offsets, scratch, x_log_x):
     mass, n_classes = float(total[rules.first - 1]), rules.n_classes
     n_edges = sum_class_bins(counts, rules, offsets, sides)
     distances(sides, n_edges, mass, n_classes, metric, far, room)
-    edge = best_edge_of_classes(n_edges, total, rules, scratch, x_log_x)
+    edge = best_edge_of_classes(n_edges, total, rules, sides, far, room, scratch.left[1], x_log_x)
     bar = max(bar, a_little_less(edge, mass if rules.entropy else 0.0))
     mark_classes(sides, n_edges, mass, bar * metric[SCALES, 0], rules, metric, far, room, scratch.reach, scratch.marked)
-    return list_near(n_classes, offsets, counts, scratch), bar
+    marked, near, picks = scratch.marked, scratch.near, scratch.picks
+    return list_near(n_classes, rules.n_channels, offsets, counts, marked, sides, far, near, picks), bar
 
 
 @njit(**LENT_INNER)
-def fetch_sums(q, place, counts, rules, scratch):
-    """Write what lies left of a listed bin into its place among the picks, and what lies in it into `left`."""
-    near, left, own, first = scratch.near, scratch.lefts[place], scratch.left[0], rules.first
-    base = (scratch.picks[q] & LOW_HALF) * own.size
+def fetch_sums(q, cell, counts, rules, near, left, own):
+    """Write what lies left of a listed bin into `left`, and what lies in it into `own`."""
+    first, base = rules.first, cell * own.size
     left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
     for c in range(rules.n_classes - 1):
         left[first + c] = np.int64(near[SHARES + c, q])
@@ -267,6 +265,7 @@ def fetch_sums(q, place, counts, rules, scratch):
 def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
     """Keep the listed bins that may gain more than `bar`, for few classes: by all corners. Returns their number."""
     near, corners, picks, metric, n_picks = scratch.near, scratch.corners, scratch.picks, scratch.metric, ZERO
+    own, corner = scratch.left[0], scratch.left[1]
     all_corners, end = (1 << (1 << rules.n_classes)) - 1, 1 << ((1 << rules.n_classes) - 1)
     mark_corners(n_near, float(total[rules.first - 1]), bar * metric[SCALES, 0], rules, metric, near, corners)
     for q in range(n_near):
@@ -278,8 +277,9 @@ def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x
             marked &= end
         if marked == 0:
             continue
-        fetch_sums(q, n_picks, counts, rules, scratch)
-        bound = bound_corners(scratch.lefts[n_picks], scratch.left[0], marked, scratch.left[1], total, rules, x_log_x)
+        left = scratch.lefts[n_picks]
+        fetch_sums(q, cell, counts, rules, near, left, own)
+        bound = bound_corners(left, own, marked, corner, total, rules, x_log_x)
         if bound > bar:
             scratch.bounds[n_picks], picks[n_picks] = bound, picks[q]
             n_picks += 1
@@ -295,12 +295,13 @@ def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_
         f, cell, bound = picks[q] >> SHIFT, picks[q] & LOW_HALF, NO_SPLIT
         farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
         mass_after = near[SHARES + 2 * n_classes + 2, q]
-        fetch_sums(q, n_picks, counts, rules, scratch)
+        left = scratch.lefts[n_picks]
+        fetch_sums(q, cell, counts, rules, near, left, own)
         if own[0] > 1 and not solid[f, cell - offsets[f]]:
             bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
         if mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, rules, metric):
             for v in range(own.size):
-                after[v] = scratch.lefts[n_picks, v] + own[v]
+                after[v] = left[v] + own[v]
             bound = max(bound, gain_of_classes(after, total, rules, x_log_x))
         if bound > bar:
             scratch.bounds[n_picks], picks[n_picks] = bound, picks[q]
@@ -309,14 +310,13 @@ def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_
 
 
 @njit(**LENT_INNER)
-def scan_classes(f, found, before, bar, leaf, total, rules, values, points, scratch, x_log_x):
+def scan_classes(f, found, before, bar, leaf, total, rules, values, points, keys, left, metric, x_log_x):
     """Try every split between `found` samples of the leaf, listed by `find_members`.
 
     A sample of class k adds its mass w to that class, and w times the mean is expected of all classes. The squared
     distance Σ v_c u_c², with u_c the mass of class c left of the split less what is expected and v_c its weight, then
     changes by 2w (v_k u_k − Σ v_c m_c u_c) + w² (v_k (1 − 2 m_k) + Σ v_c m_c²): the same for any number of classes.
     """
-    keys, left, metric = scratch.keys[0], scratch.left[0], scratch.metric
     codes, weights, means, factors, shares = points[0], points[1], metric[MEAN], metric[WEIGHT], metric[LEFT]
     first, n_classes, last = rules.first, rules.n_classes, np.int64(-1)
     mass, own = float(total[first - 1]), float(before[first - 1])

@@ -31,11 +31,9 @@ def level_of(size, n, n_levels):
 
 
 @njit(**LENT_INNER)
-def count_two(counts, slot, sign, level, table, place):
+def count_two(counts, slot, leaf, sign, level, cells, cell_at, samples, state):
     """Add (or take away) the samples of a leaf of two classes without weights to a histogram."""
-    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    leaf, d = place.leaves[slot], cells.shape[1]
-    start, end = leaf.start, leaf.end
+    start, end, d = leaf.start, leaf.end, cells.shape[1]
     for q in range(start, end):
         i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
@@ -52,11 +50,9 @@ def count_two(counts, slot, sign, level, table, place):
 
 
 @njit(**LENT_INNER)
-def count_values(counts, slot, sign, level, points, table, place, rules):
+def count_values(counts, slot, leaf, sign, level, points, cells, cell_at, samples, state, rules):
     """Add (or take away) the samples of a leaf of real values to a histogram."""
-    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    leaf, first, n_channels, d = place.leaves[slot], rules.first, rules.n_channels, cells.shape[1]
-    start, end = leaf.start, leaf.end
+    start, end, d, first, n_channels = leaf.start, leaf.end, cells.shape[1], rules.first, rules.n_channels
     for q in range(start, end):
         i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
@@ -81,11 +77,9 @@ def count_values(counts, slot, sign, level, points, table, place, rules):
 
 
 @njit(**LENT_INNER)
-def count_classes(counts, slot, sign, level, points, table, place, rules):
+def count_classes(counts, slot, leaf, sign, points, cells, cell_at, samples, state, rules):
     """Add (or take away) the samples of a leaf of any number of classes to a histogram."""
-    cells, cell_at, samples, state = table.cells, table.cell_at[level], place.samples, place.state
-    leaf, first, n_channels, d = place.leaves[slot], rules.first, rules.n_channels, cells.shape[1]
-    start, end = leaf.start, leaf.end
+    start, end, d, first, n_channels = leaf.start, leaf.end, cells.shape[1], rules.first, rules.n_channels
     for q in range(start, end):
         i = samples[np.uint32(q)]
         fetch_row(cells, samples, q, end)
@@ -102,11 +96,11 @@ def count_classes(counts, slot, sign, level, points, table, place, rules):
 
 
 @njit(**LENT_INNER)
-def fold_histogram(counts, n_channels, level, wanted, table):
+def fold_histogram(counts, n_channels, level, wanted, cell_above, offsets):
     """Join the cells of a histogram to those of a higher level, in place."""
     while level < wanted:
-        above, joined = table.cell_above[level], -1
-        for cell in range(table.offsets[level, -1]):
+        above, joined = cell_above[level], -1
+        for cell in range(offsets[level, -1]):
             fresh = above[cell] != joined
             joined = above[cell]
             for v in range(n_channels):
@@ -123,33 +117,36 @@ def count_child(
 
     Returns (its histogram, whether the larger child's is made too, number of free histograms).
     """
-    leaf, larger, members, sign = place.leaves[child], place.leaves[slot], child, ONE
-    own = level_of(rules.fine * leaf.n_samples, place.state.size, table.offsets.shape[0])
+    leaves, offsets, sign = place.leaves, table.offsets, ONE
+    leaf, larger, counted = leaves[child], leaves[slot], child
+    own = level_of(rules.fine * leaf.n_samples, place.state.size, offsets.shape[0])
     level, parents = own, larger.level
     if child == new and larger.histogram != NONE:
         if n_free > 0:
             n_free -= 1
             leaf.histogram = place.free[n_free]
         # Many samples are counted once, for both, in the bins of the larger child.
-        shared = parents == own or leaf.n_samples * table.cells.shape[1] > 2 * table.offsets[parents, -1]
+        shared = parents == own or leaf.n_samples * table.cells.shape[1] > 2 * offsets[parents, -1]
         level = parents if shared else own
     if child == slot and leaf.histogram != NONE:
-        members, sign, level = new, MINUS_ONE, parents
+        counted, sign, level = new, MINUS_ONE, parents
     h = leaf.histogram if leaf.histogram != NONE else np.int64(counts.shape[0] - 1)
-    n_cells = table.offsets[level, -1] * rules.n_channels
+    n_cells = offsets[level, -1] * rules.n_channels
     if sign == ONE:
         for cell in range(n_cells):
             counts[h, cell] = 0
     if sign == ONE or not shared:
+        into, members, cells, cell_at = counts[h], leaves[counted], table.cells, table.cell_at[level]
+        samples, state = place.samples, place.state
         if of_two is not None:
-            count_two(counts[h], members, sign, level, table, place)
+            count_two(into, counted, members, sign, level, cells, cell_at, samples, state)
         if of_values is not None:
-            count_values(counts[h], members, sign, level, points, table, place, rules)
+            count_values(into, counted, members, sign, level, points, cells, cell_at, samples, state, rules)
         if of_classes is not None:
-            count_classes(counts[h], members, sign, level, points, table, place, rules)
+            count_classes(into, counted, members, sign, points, cells, cell_at, samples, state, rules)
     if shared and child == new:
         for cell in range(n_cells):
             counts[larger.histogram, cell] -= counts[h, cell]
-    fold_histogram(counts[h], rules.n_channels, level, own, table)
+    fold_histogram(counts[h], rules.n_channels, level, own, table.cell_above, offsets)
     leaf.level = own
     return h, shared, n_free

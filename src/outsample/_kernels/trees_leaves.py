@@ -162,13 +162,12 @@ def precedes(a, b):
 
 
 @njit(**LENT_INNER)
-def wait(slot, n_waiting, n_wanted, place):
+def wait(slot, n_waiting, n_wanted, leaves, waiting):
     """Add a leaf to those waiting to be split; returns the leaf that waits no longer, or NONE.
 
     When only so many more can be split, a leaf with that many before it never will be.
     """
-    leaves, waiting, dropped = place.leaves, place.waiting, NONE
-    leaf = leaves[slot]
+    leaf, dropped = leaves[slot], NONE
     if n_waiting == n_wanted:
         dropped = waiting[0]
         if not precedes(leaf, leaves[dropped]):
@@ -185,18 +184,17 @@ def wait(slot, n_waiting, n_wanted, place):
 
 
 @njit(**LENT_INNER)
-def least_wanted(mass, n_waiting, n_wanted, place):
+def least_wanted(mass, n_waiting, n_wanted, leaves, waiting):
     """A little less than a leaf must gain to be split at all; `mass` is 1 unless it is gain per mass that counts."""
-    return place.leaves[place.waiting[0]].gain * mass * (1.0 - 1e-9) if n_waiting == n_wanted else NO_SPLIT
+    return leaves[waiting[0]].gain * mass * (1.0 - 1e-9) if n_waiting == n_wanted else NO_SPLIT
 
 
 @njit(**LENT_INNER)
-def release(slot, n_free, place):
+def release(leaf, n_free, free):
     """Free the histogram of a leaf, if it has one; returns the number of free ones."""
-    leaf = place.leaves[slot]
     if leaf.histogram == NONE:
         return n_free
-    place.free[n_free] = leaf.histogram
+    free[n_free] = leaf.histogram
     leaf.histogram = NONE
     return n_free + 1
 
@@ -207,20 +205,19 @@ def bins_together(size, n, level):
     asked = BINS_PER_GROUP * np.sqrt(n / size)
     for _ in range(level):
         asked /= BINS_JOINED
-    return max(1, int(asked))
+    return max(ONE, np.int64(asked))
 
 
 @njit(**LENT_INNER)
-def find_members(f, slot, first, last, columns, place, keys):
+def find_members(f, slot, leaf, first, last, order, rank, samples, state, keys):
     """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
 
     keys[0, k] = position · 2³² + 2 · sample + label, the label as in `state`. Small leaves look at their own samples,
     others at all samples in between.
     """
-    m = place.leaves[slot].n_samples
-    if 2 * m < last - first and m < MANY:
-        return sort_members(f, slot, first, last, columns.rank, place, keys)
-    found, order, state = 0, columns.order, place.state
+    found = 0
+    if 2 * leaf.n_samples < last - first and leaf.n_samples < MANY:
+        return sort_members(f, slot, leaf, first, last, rank, samples, state, keys)
     for line in range(first // ENTRIES_PER_LINE, last // ENTRIES_PER_LINE):
         fetch(order, (f, line * ENTRIES_PER_LINE))
     for k in range(first, last):
@@ -233,10 +230,9 @@ def find_members(f, slot, first, last, columns, place, keys):
 
 
 @njit(**MERGED)
-def sort_members(f, slot, first, last, rank, place, keys):
+def sort_members(f, slot, leaf, first, last, rank, samples, state, keys):
     """`find_members` from the leaf's own samples."""
-    samples, state, leaf, found = place.samples, place.state, place.leaves[slot], 0
-    start, end = leaf.start, leaf.end
+    start, end, found = leaf.start, leaf.end, 0
     for q in range(start, end):
         i = samples[np.uint32(q)]
         position = np.int64(rank[i, f])

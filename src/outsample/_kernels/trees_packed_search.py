@@ -177,7 +177,7 @@ def scan(f, found, left, after, bar, leaf, min_leaf, values, keys, x_log_x):
 def look_into(n_picks, best, bar, slot, min_leaf, table, place, scratch, x_log_x):
     """Best split that gains more than `bar`, in or at the end of the picked bins; level NONE: in whole columns."""
     leaf, entropy, columns, keys = place.leaves[slot], x_log_x.size > 0, table.columns, scratch.keys
-    node, level = node_of(leaf.total, entropy), leaf.level
+    node, level, order, rank = node_of(leaf.total, entropy), leaf.level, columns.order, columns.rank
     # The most promising bin before all others, only for the bar; then all in order.
     for k in range(-1, n_picks):
         pick = best if k < 0 else k
@@ -190,7 +190,7 @@ def look_into(n_picks, best, bar, slot, min_leaf, table, place, scratch, x_log_x
             start, end = np.int64(table.edges[level, f, b]), np.int64(table.edges[level, f, b + 1])
             solid = table.solid[level, f, b]
         if (after - left) >> SHIFT > 1 and not solid:
-            found = find_members(f, slot, start, end, columns, place, keys)
+            found = find_members(f, slot, leaf, start, end, order, rank, place.samples, place.state, keys)
             raised = scan(f, found, left, after, raised, leaf, min_leaf, columns.values[f], keys[0], x_log_x)
         if after < leaf.total and exceeds(float(after >> SHIFT), float(after & LOW_HALF), raised * node.scale, node):
             raised = take(after, f, end, raised, leaf, min_leaf, x_log_x)

@@ -87,14 +87,13 @@ def mark_values(n_marks, mass, mean, level, square_unit, sides, marked):
 
 
 @njit(**LENT_INNER)
-def list_value_bins(counts, step, first, offsets, scratch):
+def list_value_bins(counts, step, first, offsets, marked, exact, sides, picks, lefts):
     """List the bins of the marked groups that hold samples, and what lies left of them; returns their number."""
-    picks, lefts, exact, sides = scratch.picks, scratch.lefts, scratch.exact, scratch.sides
     n_channels, n_bins, e = lefts.shape[1], 0, 0
     for f in range(offsets.size - 1):
         start, end = offsets[f], offsets[f + 1]
         while start < end:
-            if scratch.marked[e]:
+            if marked[e]:
                 size, mass, total = exact[e, 0], exact[e, first - 1], exact[e, first]
                 for cell in range(start, min(start + step, end)):
                     base, here = cell * n_channels, np.uint32(n_bins)
@@ -148,7 +147,7 @@ def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
     best = best_edge_of_values(total, n_edges, rules, scratch.exact, sides, scratch.far, scratch.room)
     bar = max(bar, a_little_less(best, 0.0))
     mark_values(n_edges, mass, whole / mass, bar * mass, square_unit, sides, marked)
-    n_listed = list_value_bins(counts, step, first, offsets, scratch)
+    n_listed = list_value_bins(counts, step, first, offsets, marked, scratch.exact, sides, scratch.picks, lefts)
     mark_values(n_listed, mass, whole / mass, bar * mass, square_unit, sides, marked)
     for k in range(n_listed):
         if marked[k]:
