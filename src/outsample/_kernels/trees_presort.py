@@ -163,7 +163,7 @@ def cut_bins(values, edges, solid):
     n_bins = 0
     start = 0
     while start < n:
-        width = max(FIRST_WIDTH, np.int64(WIDTH_PER_ROOT * np.sqrt(min(start, n - start))))
+        width = max(FIRST_WIDTH, int(WIDTH_PER_ROOT * np.sqrt(min(start, n - start))))
         end = start + width
         if end >= n or n_bins == solid.size - 1:
             end = n
