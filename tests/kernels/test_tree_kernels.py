@@ -69,6 +69,31 @@ def test_best_split_against_brute_force(n_classes, criterion, weighted):
         assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_classes", "criterion"), [*KINDS, (7, "gini"), (7, "entropy")])
+@pytest.mark.parametrize("min_leaf", [1, 4])
+def test_every_split_of_a_tree_against_brute_force(n_classes, criterion, weighted, min_leaf):
+    """Deep nodes lack classes, the last one among them, and hold few samples in many bins."""
+    rng = np.random.default_rng(8)
+    for n in (90, 400):
+        X = rng.normal(size=(n, 2)).astype(np.float32)
+        y = 2 * X[:, 0] + rng.normal(size=n)
+        if n_classes:
+            y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+        weight = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
+        stopping = Stopping(max_leaves=25, max_depth=99, min_split=2 * min_leaf, min_leaf=min_leaf, min_decrease=0.0)
+        grower = Grower(X, criterion, stopping, n_classes, weight if weighted else None)
+        (growth,) = grower.grow(y[None], with_leaves=True)
+        held = {node: growth.leaf == node for node in np.unique(growth.leaf)}
+        for j in reversed(range(len(growth.split))):
+            children = [held[2 * j + 1], held[2 * j + 2]]
+            own = held[growth.split[j]] = children[0] | children[1]
+            found = impurity_mass(y[own], weight[own], criterion)
+            found -= sum(impurity_mass(y[part], weight[part], criterion) for part in children)
+            best = best_by_brute_force(X[own], y[own], weight[own], criterion, min_leaf)
+            assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
 def table_with_ties(n, levels):
     rng = np.random.default_rng(1)
     columns = [rng.normal(size=n), rng.integers(0, 5, n), np.zeros(n), rng.poisson(0.1, n)]

@@ -29,13 +29,14 @@ FEW_CLASSES = 4
 @njit(**LENT_INNER)
 def prepare_metric(total, rules, metric):
     """Write the node's share of each class, and the weight of each in the squared distance."""
-    first, n_classes = rules.first, rules.n_classes
-    mass = float(total[first - 1])
+    first, n_classes, rarest = rules.first, rules.n_classes, 1.0
+    # What the last class has is reckoned in integers: nothing must be nothing, or its weight has no bounds.
+    rest, mass = total[first - 1], float(total[first - 1])
     metric[SCALES, 0], metric[SCALES, 1] = mass if rules.entropy else 2.0 * mass, 1.0
-    rest, rarest = mass, 1.0
     for c in range(n_classes):
-        share = rest if c == n_classes - 1 else float(total[first + c])
-        rest -= share
+        own = rest if c == n_classes - 1 else total[first + c]
+        rest -= own
+        share = float(own)
         metric[MEAN, c], metric[WEIGHT, c] = share / mass, 1.0
         if rules.entropy:
             metric[WEIGHT, c] = mass / share if share > 0.0 else 0.0
@@ -61,11 +62,12 @@ def bound_unit(own, farther, mass_before, mass, bar, rules, metric):
     `farther` is the larger of the squared distances at their two edges.
     """
     first, n_classes = rules.first, rules.n_classes
-    inside, scale = float(own[first - 1]), metric[SCALES, 0]
-    within, about, most, rest = 0.0, 0.0, 0.0, inside
+    inside, scale, rest = float(own[first - 1]), metric[SCALES, 0], own[first - 1]
+    within, about, most = 0.0, 0.0, 0.0
     for c in range(n_classes):
-        share = rest if c == n_classes - 1 else float(own[first + c])
-        rest -= share
+        of_class = rest if c == n_classes - 1 else own[first + c]
+        rest -= of_class
+        share = float(of_class)
         within += metric[WEIGHT, c] * share * (inside - share)
         most = max(most, metric[WEIGHT, c] * share)
         mean = metric[MEAN, c]
@@ -148,13 +150,16 @@ def mark_classes(sides, n_edges, mass, level, rules, metric, far, room, reach, m
     Bins at an end of the node are marked always, and what is said of the last edge of a column means nothing.
     """
     n_classes, rarest = rules.n_classes, metric[SCALES, 1] if rules.entropy else 0.0
+    # Masses of weighted samples are rounded, and what is left for the last class as often as there are classes.
+    rounding = mass * 2.0**-52 * float(n_classes + 2) if rules.first == 2 else 0.0
     for e in range(n_edges - 1):
         reach[e] = 0.0
     for c in range(n_classes):
         weight = metric[WEIGHT, c] * 0.25 * mass * mass * (1.0 + 1e-6)
         for e in range(n_edges - 1):
             share = sides[SHARES + c, e + 1] - sides[SHARES + c, e]
-            reach[e] += weight * share * (sides[MASS_LEFT, e + 1] - sides[MASS_LEFT, e] - share)
+            others = sides[MASS_LEFT, e + 1] - sides[MASS_LEFT, e] - share
+            reach[e] += weight * (share + rounding) * (others + 2.0 * rounding)
     for e in range(n_edges - 1):
         before, right = sides[MASS_LEFT, e], mass - sides[MASS_LEFT, e + 1]
         farther = far[e] if far[e] > far[e + 1] else far[e + 1]
