@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import LENT_INNER, MERGED
+from .options import LENT_INNER
 from .trees_channel_gains import gain_of_classes, gain_of_values, take
 from .trees_classes import scan_classes
 from .trees_leaves import NONE, ZERO, find_members
@@ -26,7 +26,7 @@ def pick_columns(d, picks, bounds, lefts):
             lefts[f, v] = 0
 
 
-@njit(**MERGED)
+@njit(**LENT_INNER)
 def look_into(
     n_picks, bar, counts, slot, rules, table, points, place, total, scratch, x_log_x, of_values, of_classes
 ):  # fmt: skip

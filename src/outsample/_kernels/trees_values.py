@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import LENT_INNER, MERGED
+from .options import LENT_INNER
 from .trees_channel_gains import gain_of_values, take
 from .trees_leaves import ZERO, bins_together
 from .trees_presort import CLOSENESS
@@ -31,9 +31,9 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
     n_channels, e = exact.shape[1], 0
     for f in range(offsets.size - 1):
         size, mass, total = np.int64(0), np.int64(0), np.int64(0)
-        start, end = offsets[f], offsets[f + 1]
+        end = offsets[f + 1]
         # After the last group comes an empty one.
-        while start < end + step:
+        for start in range(offsets[f], end + step, step):
             before, own, squares = mass, np.int64(0), np.int64(0)
             exact[e, 0], exact[e, first - 1], exact[e, first] = size, mass, total
             sides[MASS_LEFT, e], sides[SUM_LEFT, e] = float(mass), float(total)
@@ -45,7 +45,6 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
                 squares += counts[np.uint32(base + first + 1)]
             sides[MASS, e], sides[SUM, e], sides[SQUARES, e] = float(mass - before), float(own), float(squares)
             total += own
-            start += step
             e += 1
     return e
 
@@ -132,7 +131,7 @@ def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
     return bound if bound > bar else NO_SPLIT
 
 
-@njit(**MERGED)
+@njit(**LENT_INNER)
 def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
     """Find the bins that may hold, or end in, a split that gains more than `bar`.
 
