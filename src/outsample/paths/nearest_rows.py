@@ -60,15 +60,19 @@ def distances_to(X: Floats, neighbours: Neighbours) -> Floats:
 
 
 class _SinglePrecision:
-    """X centred and scaled, arranged so that one product gives squared distances: [z, 1, |z|²] · [−2z, |z|², 1]."""
+    """X centred and scaled, arranged so that one product gives squared distances: [z, 1, |z|²] · [−2z, |z|², 1].
 
-    def __init__(self, X: Floats, Z: Floats, squares: Floats) -> None:
+    left : (n, d + 2) and right : (d + 2, n), the layout that matrix products read fastest.
+    """
+
+    def __init__(self, X: Floats, Z: Floats, squares: Floats, scale: float) -> None:
         n, d = X.shape
-        self.X, self.squares = X, squares
-        self.left, self.right = np.empty((2, n, d + 2), np.float32)
-        self.left[:, :d], self.left[:, d], self.left[:, d + 1] = Z, 1, squares
-        np.multiply(self.left[:, :d], -2, out=self.right[:, :d])
-        self.right[:, d], self.right[:, d + 1] = squares, 1
+        self.X, self.squares = X, squares / scale**2
+        self.left, self.right = np.empty((n, d + 2), np.float32), np.empty((d + 2, n), np.float32)
+        np.divide(Z, scale, out=self.left[:, :d], casting="same_kind")
+        self.left[:, d], self.left[:, d + 1] = 1, self.squares
+        np.multiply(self.left[:, :d].T, -2, out=self.right[:d])
+        self.right[d], self.right[d + 1] = self.squares, 1
         # A sum of d + 2 rounded products, whose sizes add up to at most 6 (|z|² + squared distance).
         self.precision = 8 * (d + 5) * _UNIT_ROUNDOFF
 
@@ -81,15 +85,14 @@ class _SinglePrecision:
         scale = math.sqrt(squares.max())
         if not 0 < scale < math.inf or np.abs(center).max() > _FARTHEST_CENTER * scale:
             return None
-        Z /= scale
-        return cls(X, Z, squares / scale**2)
+        return cls(X, Z, squares, scale)
 
     def choose(self, first: int, product: NDArray[np.float32], neighbours: Neighbours, room: Any) -> None:
         """Find the neighbours of row `first` and as many after it as `product` has room for."""
         from outsample._kernels import nearest
 
         rows = self.left[first : first + len(product)]
-        part: Any = np.matmul(rows, self.right.T, out=product[: len(rows)])
+        part: Any = np.matmul(rows, self.right, out=product[: len(rows)])
         keys = np.empty((len(rows), room.rows.size), np.int64)
         settings = first, self.X, self.squares, self.precision
         nearest.list_candidates(part.view(np.int32), *settings, keys, neighbours, room)
