@@ -30,14 +30,14 @@ class Room(NamedTuple):
     Attributes
     ----------
     minima, near : (groups,) smallest entry of each group; (groups + 1,) groups that hold candidates
-    candidates : (n + 1,) all candidates of a row
+    candidates : (n + 1,) all candidates of a row, as row numbers
     bound, bits : (1,) a float32, and its bits
     distances, rows : (width,) candidates worth sorting
     """
 
     minima: NDArray[np.int32]
     near: NDArray[np.uint32]
-    candidates: NDArray[np.int64]
+    candidates: NDArray[np.uint32]
     bound: NDArray[np.float32]
     bits: NDArray[np.int32]
     distances: NDArray[np.float64]
@@ -50,7 +50,7 @@ def make_room(n: int, groups: int, width: int) -> Room:
     return Room(
         minima=np.empty(groups, np.int32),
         near=np.empty(groups + 1, np.uint32),
-        candidates=np.empty(n + 1, np.int64),
+        candidates=np.empty(n + 1, np.uint32),
         bound=bound,
         bits=bound.view(np.int32),
         distances=np.empty(width),
@@ -155,22 +155,28 @@ def list_candidates(as_integers, first, X, squares, precision, keys, neighbours,
         room.bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
         room.bound[0] += 2 * precision * (squares[i] + room.bound[0]) + SMALLEST
         limit = room.bits[0]
-        # Written first and counted afterwards: a branch would be guessed wrongly too often.
+        # Written first and counted afterwards: a branch would be guessed wrongly too often. Unsigned, so that nobody
+        # asks whether a place counts from the end.
         n_groups, found = 0, 0
         for g in range(groups):
             near[np.uint32(n_groups)] = g
             n_groups += minima[g] <= limit
-        for q in range(n_groups):
-            for j in range(np.int64(near[q]), n, groups):
-                # Unsigned, so that nobody asks whether it counts from the end.
-                own = row[np.uint32(j)]
-                candidates[np.uint32(found)] = np.int64(max(own, np.int32(0))) << 32 | j
-                found += own <= limit
+        for start in range(0, n, groups):
+            part = row[start : start + groups]
+            while n_groups > 0 and np.int64(near[n_groups - 1]) >= part.size:
+                n_groups -= 1
+            for q in range(n_groups):
+                g = near[np.uint32(q)]
+                candidates[np.uint32(found)] = np.uint32(start) + g
+                found += part[g] <= limit
         if found > width:
             _choose_exactly(X, i, candidates[:found], room.distances, room.rows, neighbours[i])
             found = 0
-        for q in range(width):
-            keys[r, q] = candidates[q] if q < found else END
+        for q in range(found):
+            bits = max(row[candidates[q]], np.int32(0))
+            keys[r, q] = np.int64(bits) << 32 | np.int64(candidates[q])
+        for q in range(found, width):
+            keys[r, q] = END
 
 
 @njit(**LENT_INNER)
@@ -178,7 +184,7 @@ def _choose_exactly(X, i, candidates, distances, rows, neighbours):
     """The nearest of many candidates by their exact distances, into `neighbours` (k,)."""
     k, kept = len(neighbours), 0
     for q in range(len(candidates)):
-        row = candidates[q] & LOW_HALF
+        row = np.int64(candidates[q])
         distance = _squared_distance(X[i], X[row])
         if kept < k or distance < distances[k - 1] or (distance == distances[k - 1] and row < rows[k - 1]):
             _insert(distance, row, distances, rows, min(kept, k - 1))
