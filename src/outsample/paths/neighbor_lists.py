@@ -44,19 +44,19 @@ class NeighborSearch:
         self._X, self.k = X, k
         self.n_samples = n_rows(X)
         self.uniform = estimator.weights != "distance"
-        self._estimator = clone(estimator).set_params(n_neighbors=k)
-        self._pairs_compared = k >= 1 and _is_plain(estimator) and not sparse.issparse(X)
+        self._estimator = estimator
+        self._may_compare_pairs = k >= 1 and _is_plain(estimator) and not sparse.issparse(X)
         # Rejects what scikit-learn rejects, before anything is searched; plain numbers need no fit for that.
         numbers = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
-        self._table if self._pairs_compared and numbers else self._searcher  # noqa: B018
+        self._table if self._may_compare_pairs and numbers else self._searcher  # noqa: B018
         self._neighbours: Neighbours | None = None
         self._distances: Floats | None = None
-        self._squares = np.zeros(self.n_samples)
 
     @cached_property
     def _searcher(self) -> Any:
         """scikit-learn's search. It does not look at labels, but `fit` asks for some."""
-        return self._estimator.fit(self._X, np.zeros(self.n_samples, int))
+        estimator = clone(self._estimator).set_params(n_neighbors=self.k)
+        return estimator.fit(self._X, np.zeros(self.n_samples, int))
 
     @cached_property
     def _table(self) -> Floats:
@@ -84,13 +84,14 @@ class NeighborSearch:
 
     def _compared(self, depth: int) -> Neighbours | None:
         """The neighbours by comparing all pairs of rows, where that is the fastest way to them."""
-        if not self._pairs_compared or depth > self.n_samples:
-            return None
-        X = self._table
-        if self.n_samples > _ROWS_FOR_TREES and X.shape[1] <= _COLUMNS_FOR_TREES:
-            return None
-        self._squares = np.einsum("ij,ij->i", X, X)
-        return nearest_rows(X, depth)
+        return nearest_rows(self._table, depth) if depth <= self.n_samples and self._compares_pairs else None
+
+    @property
+    def _compares_pairs(self) -> bool:
+        """Whether comparing all pairs of rows is the fastest way to their neighbours."""
+        if not self._may_compare_pairs:
+            return False
+        return self.n_samples <= _ROWS_FOR_TREES or self._table.shape[1] > _COLUMNS_FOR_TREES
 
     def tied(self) -> bool:
         """Whether two other rows are equally far from some row, up to rounding, so that they may change places."""
@@ -99,7 +100,8 @@ class NeighborSearch:
         others = np.sort(np.where(own, np.inf, distances), axis=1)
         nearer, farther = others[:, :-1], others[:, 1:]
         # scikit-learn subtracts large numbers from each other where it compares all pairs: |x|² − 2xz + |z|².
-        lost = 8 * self._searcher.n_features_in_ * np.finfo(float).eps * (self._squares[:, None] + nearer**2)
+        squares = np.square(self._table).sum(axis=1) if self._compares_pairs else np.zeros(self.n_samples)
+        lost = 8 * self._searcher.n_features_in_ * np.finfo(float).eps * (squares[:, None] + nearer**2)
         equal = (farther - nearer) * (farther + nearer) <= 2 * _TIE * nearer**2 + lost
         return bool((np.isfinite(farther) & equal).any())
 
