@@ -6,12 +6,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+from .crew import Crew
 
 _here = threading.local()
 
@@ -60,9 +61,9 @@ one_blas_thread = _OneBlasThread()
 
 
 @cache
-def _helpers() -> ThreadPoolExecutor:
+def _helpers() -> Crew:
     """The threads beside the calling one."""
-    return ThreadPoolExecutor(max(1, n_threads() - 1), initializer=_mark_helper)
+    return Crew(max(1, n_threads() - 1), _mark_helper)
 
 
 if hasattr(os, "register_at_fork"):
@@ -81,7 +82,7 @@ def side_by_side(work: Callable[[int], Any], parts: int) -> list[Any]:
     """
     if parts == 1 or getattr(_here, "is_helper", False):
         return [work(part) for part in range(parts)]
-    others = [_helpers().submit(work, part) for part in range(1, parts)]
+    others = _helpers().start(work, range(1, parts))
     return [work(0), *(other.result() for other in others)]
 
 
@@ -118,7 +119,7 @@ def in_stages(
     """
     stages = _Stages(prepare, work, blocks, parts)
     alone = parts == 1 or getattr(_here, "is_helper", False)
-    others = [] if alone else [_helpers().submit(stages.take_turns, part) for part in range(1, parts)]
+    others = [] if alone else _helpers().start(stages.take_turns, range(1, parts))
     try:
         while stages.step(0):
             yield from stages.results()
