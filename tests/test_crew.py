@@ -1,4 +1,4 @@
-"""Threads that sleep wake on another processor than their caller's, and may use all of them once awake."""
+"""Threads that work together stay on different processors, and may use all of them afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from outsample import crew
 from outsample.crew import Crew
+from outsample.threads import in_stages, threads_apart
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two processors of Linux"
@@ -17,62 +18,80 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def one_thread():
-    """A crew of one that is awake, and its number."""
+    """A crew of one, and the number of its thread."""
     made = Crew(1, lambda: None)
     (first,) = made.start(lambda part: threading.get_native_id(), range(1))
     return made, first.result()
-
-
-@pytest.fixture
-def rested(monkeypatch):
-    """Every thread counts as having slept for long."""
-    monkeypatch.setattr(crew, "_LONG", -1.0)
 
 
 def processors(part):
     return os.sched_getaffinity(0)
 
 
-def test_a_sleeping_thread_is_kept_away_from_one_processor_until_it_works(one_thread):
+def test_caller_and_thread_have_different_processors_while_they_are_apart(one_thread):
     made, member = one_thread
-    allowed = os.sched_getaffinity(member)
-    forbidden = min(allowed)
-    made._keep_away_from(forbidden)
-    made._keep_away_from(forbidden)
-    assert os.sched_getaffinity(member) == allowed - {forbidden}
-    (work,) = made.start(processors, range(1))
-    assert work.result() == allowed
+    before = os.sched_getaffinity(0), os.sched_getaffinity(member)
+    for _ in range(3):
+        with made.apart():
+            (here,) = os.sched_getaffinity(0)
+            (work,) = made.start(processors, range(1))
+            assert work.result() == before[1] - {here}
+        assert (os.sched_getaffinity(0), os.sched_getaffinity(member)) == before
 
 
-@pytest.mark.usefixtures("rested")
-def test_work_begins_on_another_processor_than_the_callers(one_thread, monkeypatch):
-    made, _ = one_thread
-    kept_away = []
-    monkeypatch.setattr(made, "_keep_away_from", kept_away.append)
-    (work,) = made.start(processors, range(1))
-    work.result()
-    assert kept_away
-    assert set(kept_away) <= os.sched_getaffinity(0)
-
-
-@pytest.mark.usefixtures("rested")
-def test_nothing_stays_closed_after_many_turns(one_thread):
+def test_processors_are_given_back_after_an_error(one_thread):
     made, member = one_thread
-    allowed = os.sched_getaffinity(member)
-    for _ in range(50):
-        assert made.start(processors, range(1))[0].result() == allowed
+    before = os.sched_getaffinity(0), os.sched_getaffinity(member)
+    with pytest.raises(KeyboardInterrupt), made.apart():
+        raise KeyboardInterrupt
+    assert (os.sched_getaffinity(0), os.sched_getaffinity(member)) == before
 
 
-def test_the_only_processor_stays_open(one_thread):
+def test_threads_that_are_made_meanwhile_may_use_every_processor():
+    made, allowed = Crew(1, lambda: None), os.sched_getaffinity(0)
+    with made.apart():
+        (work,) = made.start(processors, range(1))
+        assert work.result() == allowed
+
+
+def test_a_second_caller_leaves_everything_as_it_is(one_thread):
     made, member = one_thread
-    allowed = os.sched_getaffinity(member)
-    os.sched_setaffinity(member, {min(allowed)})
-    made._keep_away_from(min(allowed))
-    assert os.sched_getaffinity(member) == {min(allowed)}
+    with made.apart():
+        before = os.sched_getaffinity(0), os.sched_getaffinity(member)
+        with made.apart():
+            assert (os.sched_getaffinity(0), os.sched_getaffinity(member)) == before
+        assert (os.sched_getaffinity(0), os.sched_getaffinity(member)) == before
 
 
-@pytest.mark.usefixtures("rested")
+def test_a_thread_with_no_other_processor_keeps_its_own(one_thread):
+    made, member = one_thread
+    allowed = os.sched_getaffinity(0)
+    with made.apart():
+        (here,) = os.sched_getaffinity(0)
+    os.sched_setaffinity(member, {here})
+    os.sched_setaffinity(0, {here})
+    try:
+        with made.apart():
+            assert os.sched_getaffinity(member) == {here}
+        assert os.sched_getaffinity(0) == {here}
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def test_where_nobody_knows_the_processor_work_is_done_all_the_same(one_thread, monkeypatch):
     made, _ = one_thread
     monkeypatch.setattr(crew, "_where", None)
-    assert [work.result() for work in made.start(lambda part: part**2, range(3))] == [0, 1, 4]
+    allowed = os.sched_getaffinity(0)
+    with made.apart():
+        assert os.sched_getaffinity(0) == allowed
+        assert [work.result() for work in made.start(lambda part: part**2, range(3))] == [0, 1, 4]
+
+
+def test_work_in_stages_gives_processors_back_even_when_nobody_wants_the_rest():
+    allowed = os.sched_getaffinity(0)
+    with threads_apart():
+        pass
+    results = in_stages(lambda block: list(block), lambda task, part: task, [range(4), range(4, 8)], 2)
+    assert next(results) == 0
+    results.close()
+    assert os.sched_getaffinity(0) == allowed

@@ -1,8 +1,8 @@
-"""Threads that are kept between calls and wake on another processor than their caller's.
+"""Threads that are kept between calls, and stay apart from their caller while both work.
 
-A processor of a virtual machine that has nothing to do is taken away by the host, and looks busy to the kernel from
-then on. A thread that slept for long is therefore woken on the processor of whoever wakes it, and the two share it for
-ten milliseconds or more before one of them is moved: longer than many a search takes.
+A processor of a virtual machine that has nothing to do for a moment is taken away by the host, and looks busy to the
+kernel from then on. A thread that waited is therefore woken on the processor of whoever wakes it, and the two share it
+for ten milliseconds or more before one of them is moved: longer than many a search takes.
 """
 
 from __future__ import annotations
@@ -10,59 +10,62 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
-
-# Seconds after which a thread that does nothing may be woken on the wrong processor.
-_LONG = 0.005
 
 
 class Crew:
     """Some threads beside the calling one.
 
-    Before they are woken after a while, the caller's processor is closed to them; as soon as they are awake, they may
-    use it again. Where the system has no such means, they wake where it likes.
+    While they work together, the caller stays on its processor and the others leave it alone; afterwards all of them
+    may use the same processors as before. Where the system has no such means, they run where it likes.
     """
 
     def __init__(self, n_threads: int, greet: Callable[[], None]) -> None:
         self._greet, self._pool = greet, ThreadPoolExecutor(n_threads, initializer=self._enter)
-        self._members: list[int] = []
-        self._kept_away: dict[int, set[int]] = {}
-        self._lock, self._last_active = threading.Lock(), -_LONG
-
-    def start(self, work: Callable[[int], Any], parts: range) -> list[Future[Any]]:
-        """Begin work(part) for each part, and let the caller go on."""
-        if time.monotonic() - self._last_active > _LONG:
-            self._keep_away_from(_processor())
-        return [self._pool.submit(self._done, work, part) for part in parts]
+        self._n_threads, self._members = n_threads, list[int]()
+        self._in_use = threading.Lock()
 
     def _enter(self) -> None:
         self._members.append(threading.get_native_id())
         self._greet()
 
-    def _keep_away_from(self, processor: int | None) -> None:
-        """Close a processor to sleeping threads."""
-        if processor is None:
-            return
-        with self._lock, suppress(OSError):
-            for member in self._members:
-                allowed = self._kept_away.get(member) or os.sched_getaffinity(member)
-                if others := allowed - {processor}:
-                    self._kept_away[member] = allowed
-                    os.sched_setaffinity(member, others)
+    def start(self, work: Callable[[int], Any], parts: range) -> list[Future[Any]]:
+        """Begin work(part) for each part, and let the caller go on."""
+        return [self._pool.submit(work, part) for part in parts]
 
-    def _done(self, work: Callable[[int], Any], part: int) -> Any:
-        """The work of one part, done by a thread that may use every processor it could use before."""
-        with self._lock, suppress(OSError):
-            if allowed := self._kept_away.pop(threading.get_native_id(), None):
-                os.sched_setaffinity(0, allowed)
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Keep the calling thread on its processor and all others away from it.
+
+        Of several callers at a time only the first has this, and nobody as long as there are threads to be made: they
+        would begin with what their caller may use.
+        """
+        if len(self._members) < self._n_threads or not self._in_use.acquire(blocking=False):
+            yield
+            return
+        before: dict[int, set[int]] = {}
         try:
-            return work(part)
+            if (here := _processor()) is not None:
+                with suppress(OSError):
+                    self._separate(here, before)
+            yield
         finally:
-            self._last_active = time.monotonic()
+            for thread, allowed in before.items():
+                with suppress(OSError):
+                    os.sched_setaffinity(thread, allowed)
+            self._in_use.release()
+
+    def _separate(self, here: int, before: dict[int, set[int]]) -> None:
+        """Close processors to threads; `before` gets those each could use."""
+        caller = threading.get_native_id()
+        for thread in (caller, *self._members):
+            allowed = os.sched_getaffinity(thread)
+            if chosen := {here} if thread == caller else allowed - {here}:
+                before[thread] = allowed
+                os.sched_setaffinity(thread, chosen)
 
 
 def _find_processor() -> Callable[[], int] | None:

@@ -7,8 +7,19 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
+from outsample.paths import nearest_pairs
+from outsample.paths import nearest_rows as searching
 from outsample.paths.nearest_rows import distances_to, nearest_rows
 from outsample.paths.neighbor_lists import NeighborSearch
+
+
+@pytest.fixture(params=["every row with all", "each pair once"])
+def way(request, monkeypatch):
+    """The way neighbours are found, whatever the size of a table; always with as many threads as there are."""
+    fewest = 2 if request.param == "each pair once" else 10**9
+    monkeypatch.setattr(searching, "_MANY_ROWS", fewest)
+    monkeypatch.setattr(searching, "_MANY_COLUMNS", 0)
+    monkeypatch.setattr(searching, "_SMALL", 0)
 
 
 def by_sorting(X, k):
@@ -32,6 +43,7 @@ def tables():
     yield "huge", normal * 1e140
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("k", [1, 7, 51, 140])
 @pytest.mark.parametrize("name", [name for name, _ in tables()])
 def test_same_neighbours_as_sorting_all_distances(name, k):
@@ -42,6 +54,7 @@ def test_same_neighbours_as_sorting_all_distances(name, k):
     np.testing.assert_allclose(distances_to(X, neighbours), exact, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(("n", "levels"), [(300, 2), (300, 3), (60, 1000)])
 @pytest.mark.parametrize("k", [1, 5, 60])
 def test_equal_distances_in_order_of_row_number(n, levels, k):
@@ -63,3 +76,52 @@ def test_a_rounding_error_of_scikit_learn_counts_as_a_tie():
     near = np.random.default_rng(2).standard_normal((200, 20))
     assert not NeighborSearch(KNeighborsClassifier(), near, 10).tied()
     assert NeighborSearch(KNeighborsClassifier(), near + 1e5, 10).tied()
+
+
+@pytest.fixture
+def left_over(monkeypatch):
+    """How many rows each search by pairs leaves to others."""
+    counts = []
+
+    def settle(*arguments):
+        left = nearest_pairs.settle_near_pairs(*arguments)
+        counts.append(len(left))
+        return left
+
+    monkeypatch.setattr(searching, "settle_near_pairs", settle)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("rank", "width", "fewest", "most"),
+    [(11, 180, 0, 30), (4, 180, 600, 2500), (1, 180, 2800, 3100), (11, 40, 1000, 3100)],
+)
+def test_rows_with_lists_too_short_are_found_all_the_same(rank, width, fewest, most, left_over, monkeypatch):
+    monkeypatch.setattr(nearest_pairs, "_rank_and_width", lambda k: (rank, width))
+    X = np.random.default_rng(3).standard_normal((3100, 16))
+    np.testing.assert_array_equal(nearest_rows(X, 30), by_sorting(X, 30)[0])
+    assert fewest <= left_over[0] <= most
+
+
+@pytest.mark.parametrize("rank", range(4, 9))
+def test_equal_distances_about_the_limit_are_in_order_of_row_number(rank, left_over, monkeypatch):
+    """Rounding puts some of the rows that are equally far within a limit and others beyond it."""
+    monkeypatch.setattr(nearest_pairs, "_rank_and_width", lambda k: (rank, 400))
+    X = np.random.default_rng(6).integers(0, 6, (3100, 16)).astype(float)
+    squared = np.rint(cdist(X, X, "sqeuclidean"))
+    np.testing.assert_array_equal(nearest_rows(X, 30), np.argsort(squared, axis=1, kind="stable")[:, :30])
+    assert left_over[0] > 0
+
+
+def test_lists_that_would_take_too_much_memory_are_not_made(left_over, monkeypatch):
+    monkeypatch.setattr(nearest_pairs, "_MOST_BYTES", 10**6)
+    X = np.random.default_rng(4).standard_normal((3100, 16))
+    np.testing.assert_array_equal(nearest_rows(X, 5), by_sorting(X, 5)[0])
+    assert left_over == [3100]
+
+
+def test_many_equal_rows_are_left_to_exact_distances(left_over):
+    X = np.repeat(np.random.default_rng(5).standard_normal((4, 16)), 800, axis=0)
+    squared = np.square(X[:, None, :2] - X[None, :, :2]).sum(axis=2)
+    np.testing.assert_array_equal(nearest_rows(X, 20), np.argsort(squared > 0, axis=1, kind="stable")[:, :20])
+    assert left_over == [3200]

@@ -81,7 +81,7 @@ def _group_minima(row, minima):
 
 
 @njit(**LENT_INNER)
-def _bound_on_kth(values, own, k):
+def bound_on_kth(values, own, k):
     """A number that at least k values do not exceed, and few more than k; a row's distance to itself is in `own`."""
     other = values[own - 1]
     low, high = other, other
@@ -138,8 +138,8 @@ def _settle(X, i, k, near, precision, distances, rows):
 
 
 @njit(**LENT)
-def list_candidates(as_integers, first, X, squares, precision, keys, neighbours, room):
-    """List all rows that may be among the k nearest of rows first, first + 1, …, a few more than k.
+def list_candidates(as_integers, which, X, squares, precision, keys, neighbours, room):
+    """List all rows that may be among the k nearest of the rows `which`, a few more than k.
 
     as_integers : (rows, n) the bits of float32 squared distances, whose order is that of the numbers.
     squares : (n,) squared norms on the same scale; an approximate squared distance t of row i is wrong by at most
@@ -150,9 +150,9 @@ def list_candidates(as_integers, first, X, squares, precision, keys, neighbours,
     n, width, groups, k = as_integers.shape[1], keys.shape[1], room.minima.size, neighbours.shape[1]
     minima, near, candidates = room.minima, room.near, room.candidates
     for r in range(len(as_integers)):
-        row, i = as_integers[r], first + r
+        row, i = as_integers[r], which[r]
         _group_minima(row, minima)
-        room.bits[0] = max(_bound_on_kth(minima, i % groups, k), 0)
+        room.bits[0] = max(bound_on_kth(minima, i % groups, k), 0)
         room.bound[0] += 2 * precision * (squares[i] + room.bound[0]) + SMALLEST
         limit = room.bits[0]
         # Written first and counted afterwards: a branch would be guessed wrongly too often. Unsigned, so that nobody
@@ -194,14 +194,16 @@ def _choose_exactly(X, i, candidates, distances, rows, neighbours):
 
 
 @njit(**LENT)
-def settle_order(keys, approximate, first, X, squares, precision, neighbours, room):
-    """Write the k nearest rows into `neighbours` (n, k).
+def settle_order(keys, approximate, which, X, squares, precision, neighbours, distances, rows):
+    """Write the k nearest rows of the rows `which` into `neighbours` (n, k).
 
-    keys, approximate : (rows, width) the sorted keys of `list_candidates`, and the distances in them
+    keys, approximate : (rows, width) sorted keys as those of `list_candidates`, and the distances in them; rows
+        without any are passed over
+    distances, rows : (width,) float64 and int64 room
     """
-    k, distances, rows = neighbours.shape[1], room.distances, room.rows
+    k = neighbours.shape[1]
     for r in range(len(keys)):
-        found, i = 0, first + r
+        found, i = 0, which[r]
         while found < keys.shape[1] and keys[r, found] != END:
             rows[found] = keys[r, found] & LOW_HALF
             distances[found] = approximate[r, found]
@@ -224,7 +226,7 @@ def warmup() -> None:
     """Compile every kernel."""
     approximate, X, neighbours = np.zeros((1, 1), np.float32), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
     keys, room = np.zeros((1, 1), np.int64), make_room(1, 1, 1)
-    settings = 0, X, np.zeros(1), 0.0
+    settings = np.zeros(1, np.int64), X, np.zeros(1), 0.0
     list_candidates(approximate.view(np.int32), *settings, keys, neighbours, room)
-    settle_order(keys, approximate, *settings, neighbours, room)
+    settle_order(keys, approximate, *settings, neighbours, room.distances, room.rows)
     distances_to(X, neighbours, X.copy())

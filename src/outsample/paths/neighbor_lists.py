@@ -17,7 +17,8 @@ from outsample.tables import n_rows, rows
 from outsample.threads import thread_pools
 
 from .base import Array, Floats
-from .nearest_rows import Neighbours, distances_to, nearest_rows
+from .nearest_rows import distances_to, nearest_rows
+from .single_precision import Neighbours
 
 Integers = NDArray[np.int64]
 Lists = tuple[Neighbours, Floats]
