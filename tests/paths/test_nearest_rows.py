@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compiler_switch import printed_with_and_without_compiler
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -125,3 +126,19 @@ def test_many_equal_rows_are_left_to_exact_distances(left_over):
     squared = np.square(X[:, None, :2] - X[None, :, :2]).sum(axis=2)
     np.testing.assert_array_equal(nearest_rows(X, 20), np.argsort(squared > 0, axis=1, kind="stable")[:, :20])
     assert left_over == [3200]
+
+
+PAIRS_RUN = """
+import numpy as np
+from outsample.paths import nearest_rows as searching
+searching._MANY_ROWS = searching._MANY_COLUMNS = 2
+rng = np.random.default_rng(0)
+for X in (rng.standard_normal((90, 4)), rng.integers(0, 4, (90, 4)).astype(float)):
+    print(searching.nearest_rows(X, 9).tolist())
+"""
+
+
+def test_same_pairs_with_the_compiler_off():
+    answers = printed_with_and_without_compiler(PAIRS_RUN)
+    assert answers[0] == answers[1]
+    assert len(answers[0]) > 1000
