@@ -32,9 +32,9 @@ def _seconds(job: Job, clock: Callable[[], float]) -> float:
     return clock() - start
 
 
-def times(slow: float | None, fast: float, starred: bool = False) -> str:
+def times(slow: float | None, fast: float | None, starred: bool = False) -> str:
     """How many times slower, as a cell of a table; a star where the slow side is partly interpolated."""
-    if slow is None:
+    if slow is None or fast is None:
         return "–"
     return f"{float(f'{slow / fast:.3g}'):,.10g} ×{'*' if starred else ''}"
 

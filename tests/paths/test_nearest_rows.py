@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiler_switch import printed_with_and_without_compiler
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
+from compiler_switch import printed_with_and_without_compiler
 from outsample.paths import nearest_pairs
 from outsample.paths import nearest_rows as searching
 from outsample.paths.nearest_rows import distances_to, nearest_rows
