@@ -82,7 +82,10 @@ def _group_minima(row, minima):
 
 @njit(**LENT_INNER)
 def bound_on_kth(values, own, k):
-    """A number that at least k values do not exceed, and few more than k; a row's distance to itself is in `own`."""
+    """A number that at least k values do not exceed, and few more than k; a row's distance to itself is in `own`.
+
+    Where there is none, `own` is −1 and there are two values or more.
+    """
     other = values[own - 1]
     low, high = other, other
     for q in range(values.size):

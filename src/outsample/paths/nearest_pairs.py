@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from outsample.threads import in_turn
 
-from .single_precision import Integers, Neighbours, SinglePrecision, distances_as_integers
+from .single_precision import FEW_MORE, Integers, Neighbours, SinglePrecision, distances_as_integers
 
 _ONE_IN = 8
 _DEVIATIONS = 3.0
 _MOST_BYTES = 2**27
-# Candidates beyond the k wanted that are still worth sorting.
-_FEW_MORE = 32
 
 
 def settle_near_pairs(table: SinglePrecision, neighbours: Neighbours, threads: int) -> Integers:
@@ -98,7 +96,7 @@ class _Pairs:
         from outsample._kernels.nearest_pairs import join_lists, make_join_room
 
         which, k = self.rows[block], neighbours.shape[1]
-        keys = np.empty((len(which), k + _FEW_MORE), np.int64)
+        keys = np.empty((len(which), k + FEW_MORE), np.int64)
         lists = self.lists, self.counts, block.start, self.limits, self.rows
         room = make_join_room(len(self.lists) * self.lists.shape[2])
         join_lists(*lists, self.table.squares, self.table.precision, k, keys, room)

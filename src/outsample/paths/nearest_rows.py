@@ -11,11 +11,9 @@ from outsample.threads import in_turn, n_threads, one_blas_thread, threads_apart
 
 from .base import Floats
 from .nearest_pairs import settle_near_pairs
-from .single_precision import Integers, Neighbours, SinglePrecision, distances_as_integers
+from .single_precision import FEW_MORE, Integers, Neighbours, SinglePrecision, distances_as_integers
 
 _MOST_NEIGHBOURS = 256
-# Candidates beyond the k wanted that are still worth sorting.
-_FEW_MORE = 32
 # Rows × rows × columns that a second thread is worth, and a processor of its own for each.
 _SMALL, _LARGE = 5_000_000, 200_000_000
 # Rows and columns from which on it is worth while to compare each pair once only.
@@ -49,12 +47,12 @@ def _compare_with_all(table: SinglePrecision, which: Integers, neighbours: Neigh
     (n, k), at_once = neighbours.shape, table.at_once
     products = np.empty((threads, at_once * n), np.float32)
     groups = min(n, max(4 * k, math.isqrt(n * k)))
-    rooms = [nearest.make_room(n, groups, k + _FEW_MORE) for _ in range(threads)]
+    rooms = [nearest.make_room(n, groups, k + FEW_MORE) for _ in range(threads)]
 
     def choose(first: int, thread: int) -> None:
         rows = which[first : first + at_once]
         distances = distances_as_integers(table.left[rows], table.right, products[thread])
-        keys = np.empty((len(rows), k + _FEW_MORE), np.int64)
+        keys = np.empty((len(rows), k + FEW_MORE), np.int64)
         settings = rows, table.X, table.squares, table.precision
         nearest.list_candidates(distances, *settings, keys, neighbours, rooms[thread])
         table.settle(keys, rows, neighbours)

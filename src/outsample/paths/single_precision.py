@@ -13,6 +13,9 @@ Integers = NDArray[np.int64]
 Neighbours = NDArray[np.int32]
 Singles = NDArray[np.float32]
 
+FEW_MORE = 32
+"""Candidates beyond the k wanted that are still worth sorting."""
+
 _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
 _ROWS_FOR_CENTER = 128
