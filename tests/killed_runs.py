@@ -1,9 +1,10 @@
 """Run a search with a store, kill it with SIGKILL at random moments, start it again, and count what was repeated.
 
-    python killed_runs.py FOLDER CRITERION
+    python killed_runs.py FOLDER WORK
 
-Every fit is noted in a log, by the labels it was given, once it has ended. Before each start the store tells which
-units are finished; a fit to the labels of a finished unit after that is a repetition.
+Every fit is noted in a log, by the data it was given, once it has ended. A run that is not interrupted tells which
+fits each unit of the store is made of. Before each start the store tells which units are finished; a fit to the data
+of a finished unit after that is a repetition.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample import GridSearch, Permutation
-from outsample.criteria import CRITERIA
+from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation, Permutation
+from outsample.store import Store
 
 KILLS = 22
+MOST_FITS = {"honest": 90}
 GRID = {"max_leaf_nodes": [2, 3, 5]}
 SLEEP = 0.004
 
@@ -49,20 +51,44 @@ class NotedTree(DecisionTreeClassifier):
         return self
 
 
-def search(folder: Path, criterion: str, store: str | None) -> GridSearch:
+WORK = {
+    "permutation": {"criterion": Permutation(40)},
+    "kfold": {"criterion": CrossValidation(30)},
+    "632+": {"criterion": Bootstrap(40, "632+")},
+    "nested-kfold": {"criterion": NestedCrossValidation(5, 3)},
+    "honest": {"criterion": CrossValidation(8), "honest": "nested"},
+}
+
+
+def search(folder: Path, work: str, store: str) -> GridSearch:
     X, y = load_iris(return_X_y=True)
-    chosen = Permutation(40) if criterion == "permutation" else CRITERIA["kfold"](30)
     tree = NotedTree(log=str(folder / "fits.log"))
-    found = GridSearch(tree, GRID, criterion=chosen, random_state=0, refit=False, store=store and folder / store)
-    return found.fit(X, y)
+    return GridSearch(tree, GRID, random_state=0, refit=False, store=folder / store, **WORK[work]).fit(X, y)
 
 
 def result(found: GridSearch) -> list[str]:
-    return [value.hex() for value in found.curve_.out_sample.tolist()]
+    honest = getattr(found, "honest_score_", None)
+    numbers = [*found.curve_.out_sample.tolist(), *([] if honest is None else [honest.out_sample])]
+    return [value.hex() for value in numbers]
+
+
+def planned_units(folder: Path, work: str) -> tuple[list[str], dict[str, set[str]]]:
+    """(result, what the fits of each unit are given) of a search that is not interrupted."""
+    put, units, seen = Store.put, {}, 0
+
+    def noted_put(store, unit, arrays):
+        nonlocal seen
+        put(store, unit, arrays)
+        units[unit], seen = set(fits(folder)[seen:]), len(fits(folder))
+
+    Store.put = noted_put
+    found = search(folder, work, "whole.db")
+    Store.put = put
+    return result(found), units
 
 
 def finished_units(store: Path) -> list[str]:
-    """Names of the units the store holds, as "draws 7", "folds 3" or the fit to the real labels."""
+    """Names of the units the store holds, as draws/…/7 or folds/…/3."""
     if not store.exists():
         return []
     with sqlite3.connect(store) as connection:
@@ -79,24 +105,19 @@ def fits(folder: Path) -> list[str]:
     return [line.split()[0] for line in log.read_text().split("\n")[:-1]] if log.exists() else []
 
 
-def real_data() -> str:
-    X, y = load_iris(return_X_y=True)
-    return digest_of(X, y)
+def finished_digests(store: Path, units: dict[str, set[str]]) -> set[str]:
+    """What fits of finished units, and of no other unit, were given."""
+    finished = set(finished_units(store))
+    inside = set().union(*(units[unit] for unit in finished))
+    return inside - set().union(*(given for unit, given in units.items() if unit not in finished))
 
 
-def finished_digests(store: Path, drawn: list[str]) -> set[str]:
-    """What the fits of all finished units were given; unit i of a stream is the i-th thing drawn."""
-    streams = [unit for unit in finished_units(store) if "draws" in unit or "folds" in unit]
-    others = len(finished_units(store)) > len(streams)
-    return {drawn[int(unit.rpartition("/")[2])] for unit in streams} | ({real_data()} if others else set())
-
-
-def killed_run(folder: Path, criterion: str, rng: random.Random) -> bool:
+def killed_run(folder: Path, work: str, rng: random.Random) -> bool:
     """Start the search in a child process, kill it some fits later; whether it was killed before it ended."""
-    enough = len(fits(folder)) + rng.randint(1, 8)
+    enough = len(fits(folder)) + rng.randint(1, MOST_FITS.get(work, 8))
     child = os.fork()
     if child == 0:
-        search(folder, criterion, "runs.db")
+        search(folder, work, "runs.db")
         os._exit(0)
     while len(fits(folder)) < enough and os.waitpid(child, os.WNOHANG) == (0, 0):
         time.sleep(0.0005)
@@ -109,25 +130,24 @@ def killed_run(folder: Path, criterion: str, rng: random.Random) -> bool:
     return True
 
 
-def main(folder: Path, criterion: str) -> None:
+def main(folder: Path, work: str) -> None:
     rng, store = random.Random(0), folder / "runs.db"
-    uninterrupted = result(search(folder, criterion, None))
-    planned = fits(folder)
-    drawn = [digest for digest in dict.fromkeys(planned) if digest != real_data()]
+    uninterrupted, units = planned_units(folder, work)
+    planned = len(fits(folder))
     (folder / "fits.log").unlink()
     kills = repeated = 0
     while kills < KILLS:
-        before, finished = len(fits(folder)), finished_digests(store, drawn)
-        if not killed_run(folder, criterion, rng):
-            raise SystemExit(f"the search ended after {kills} kills; give it more to do")
+        before, finished = len(fits(folder)), finished_digests(store, units)
+        if not killed_run(folder, work, rng):
+            break
         repeated += sum(digest in finished for digest in fits(folder)[before:])
         kills += 1
-    before, finished = len(fits(folder)), finished_digests(store, drawn)
-    resumed = result(search(folder, criterion, "runs.db"))
+    before, finished = len(fits(folder)), finished_digests(store, units)
+    resumed = result(search(folder, work, "runs.db"))
     repeated += sum(digest in finished for digest in fits(folder)[before:])
     report = {
         "kills": kills,
-        "planned": len(planned),
+        "planned": planned,
         "spent": len(fits(folder)),
         "finished before the last start": len(finished),
         "repeated": repeated,

@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeRegressor
 
-from outsample import ErrorEstimate, RiskCurve
+from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
+from outsample.curve import MODEL_AXES
 from outsample.losses import SquaredLoss, ZeroOneLoss
 from outsample.scorers import ScorerLoss
 
@@ -144,3 +147,16 @@ def test_fields_of_the_public_face():
 
 def test_squared_loss_is_reported_as_it_is():
     assert curve(loss=SquaredLoss()).estimate(0).in_sample == 0.4
+
+
+@pytest.mark.parametrize("criterion", [Permutation(4), CrossValidation(3, keep_predictions=True)])
+def test_every_array_with_an_entry_per_model_is_declared(criterion):
+    """Seven models, and seven of nothing else: what is not declared would be lost when curves are cut or joined."""
+    X, y = load_diabetes(return_X_y=True)
+    grid = {"max_depth": range(1, 8)}
+    found = GridSearch(DecisionTreeRegressor(), grid, criterion=criterion, random_state=0).fit(X[:99], y[:99]).curve_
+    arrays = {f.name: getattr(found, f.name) for f in dataclasses.fields(found)}
+    arrays = {name: values for name, values in arrays.items() if isinstance(values, np.ndarray)}
+    with_models = {name for name, values in arrays.items() if 7 in values.shape}
+    assert with_models == set(MODEL_AXES) & set(arrays)
+    assert all(arrays[name].shape[MODEL_AXES[name]] == 7 for name in with_models)

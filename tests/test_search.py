@@ -34,6 +34,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, Permutation, RandomizedSearch
 from outsample.criteria import CRITERIA
+from outsample.curve import MODEL_AXES
 
 CrossValidation = CRITERIA["kfold"]
 
@@ -205,8 +206,59 @@ def test_rules_and_callables(cancer):
     grid = {"max_leaf_nodes": range(2, 10)}
     tree = DecisionTreeClassifier(random_state=0)
     assert GridSearch(tree, grid, rule=lambda c: 3, random_state=0).fit(X, y).best_params_ == {"max_leaf_nodes": 5}
-    with pytest.raises(ValueError, match="rule returned 99, but the curve has 8 models"):
-        GridSearch(tree, grid, rule=lambda c: 99).fit(X, y)
+
+
+@pytest.mark.parametrize("returned", [99, 8, -1, 0.5, 3.0, np.nan, True, None, "3", np.array([3])])
+def test_a_rule_that_returns_no_place_of_a_model(returned, iris):
+    grid = {"max_leaf_nodes": range(2, 10)}
+    with pytest.raises(ValueError, match="rule must return the place of a model, a whole number from 0 to 7, it ret"):
+        GridSearch(DecisionTreeClassifier(), grid, rule=lambda curve: returned).fit(*iris)
+    curve = GridSearch(DecisionTreeClassifier(), grid, random_state=0).fit(*iris).curve_
+    with pytest.raises(ValueError, match="rule must return the place of a model"):
+        curve.plot(rules=[lambda curve: returned])
+
+
+class NeverFitted(KNeighborsClassifier):
+    def fit(self, X, y):
+        raise AssertionError("bad arguments are to be refused before any fit")
+
+
+NEVER = NeverFitted()
+REFUSED = {
+    "refit": (GridSearch(NEVER, {"n_neighbors": [1]}, refit="f1"), "refit='f1' names one of several metrics"),
+    "refit function": (
+        GridSearch(NEVER, {"n_neighbors": [1]}, refit=len),
+        "refit must be True or False, got <built-in",
+    ),
+    "error_score": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score="foo"), "a number or \"raise\", got 'foo'"),
+    "error_score None": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score=None), 'a number or "raise", got None'),
+    "key": (GridSearch(NEVER, {1: [1]}), "param_grid: the name of a parameter is text, got 1"),
+    "key of many": (
+        GridSearch(NEVER, [{"n_neighbors": [1]}, {None: [1]}]),
+        "the name of a parameter is text, got None",
+    ),
+    "key of a distribution": (RandomizedSearch(NEVER, {(1,): [1]}), "param_distributions: the name of a parameter is"),
+    "grid": (GridSearch(NEVER, 5), "param_grid must be a dict of parameter values or a list of them, got 5"),
+    "text": (GridSearch(NEVER, "n_neighbors"), "param_grid must be a dict of parameter values"),
+    "pairs": (GridSearch(NEVER, [("n_neighbors", [1])]), "param_grid must be a dict of parameter values"),
+} | {
+    f"n_iter {n!r}": (RandomizedSearch(NEVER, {"n_neighbors": [1, 2]}, n_iter=n), f"n_iter must be a whole .*got {n!r}")
+    for n in (0, -1, 2.5, True, "3", None)
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_bad_arguments_are_refused_before_any_fit(what, iris):
+    search, sentence = REFUSED[what]
+    with pytest.raises(ValueError, match=sentence):
+        search.fit(*iris)
+
+
+def test_numbers_and_truth_values_of_numpy_are_accepted(iris):
+    grid = {"n_neighbors": [1, 3]}
+    GridSearch(KNeighborsClassifier(), grid, refit=np.True_, error_score=np.float64(0)).fit(*iris)
+    RandomizedSearch(KNeighborsClassifier(), grid, n_iter=np.int64(2)).fit(*iris)
+    assert GridSearch(KNeighborsClassifier(), grid, rule=lambda curve: np.int64(1)).fit(*iris).best_index_ == 0
 
 
 def test_open_ended_family_stops_by_itself(diabetes):
@@ -368,6 +420,27 @@ def test_scores_below_one_half_equal_scikit_learns_to_the_last_digit(learner, fo
         np.testing.assert_array_equal(ours.cv_results_[column], theirs.cv_results_[column])
     assert ours.best_params_ == theirs.best_params_
     assert ours.best_score_ == theirs.best_score_
+
+
+@pytest.mark.parametrize("honest", [None, "permutation", "bootstrap"])
+@pytest.mark.parametrize("criterion", ["permutation", CrossValidation(5, keep_predictions=True)])
+def test_a_rejected_setting_shows_no_number_of_another_model(criterion, honest, iris):
+    X, y = iris
+    if honest == "bootstrap" and criterion == "permutation":
+        return
+    options = {"criterion": criterion, "honest": honest, "random_state": 0}
+    with pytest.warns(FitFailedWarning):
+        found = GridSearch(DecisionTreeClassifier(), {"max_depth": [1, -7, 4]}, **options).fit(X, y)
+    good = GridSearch(DecisionTreeClassifier(), {"max_depth": [1, 4]}, **options).fit(X, y)
+    rejected = next(i for i, params in enumerate(found.curve_.params) if params == {"max_depth": -7})
+    for name, axis in MODEL_AXES.items():
+        values = getattr(found.curve_, name)
+        if values is not None and name != "complexity":
+            own, others = np.take(values, rejected, axis), np.delete(values, rejected, axis)
+            assert (np.isnan(own) if values.dtype.kind == "f" else own == -1).all(), name
+            np.testing.assert_array_equal(others, getattr(good.curve_, name))
+    if honest is not None:
+        assert found.honest_score_.out_sample == good.honest_score_.out_sample
 
 
 def test_rejected_values_get_the_error_score(iris):

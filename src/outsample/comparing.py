@@ -14,11 +14,11 @@ import numpy as np
 from outsample.criteria import Permutation, as_criterion
 from outsample.criteria.base import Criterion
 from outsample.curve import ErrorEstimate, RiskCurve
-from outsample.families import Branch, Positions, branches, candidates_of, joined, reordered
+from outsample.families import Branch, Positions, candidates_of, checked_grids, filled, joined, reordered
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
 from outsample.rules import Rule, as_rule, minimum
-from outsample.searching import chosen_model
+from outsample.searching import chosen_model, posed_branches
 
 COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
 
@@ -184,9 +184,10 @@ def compare(
     """
     start = time.perf_counter()
     named, chooser = _named(criteria), as_rule(rule)
+    settings = [] if param_grid is None else _settings(estimator, param_grid)
     with TerminalProgress("compare") as bar:
         problem = pose(
-            estimator,
+            filled(estimator, settings),
             X,
             y,
             loss=loss,
@@ -197,9 +198,8 @@ def compare(
             progress=progress or bar,
             fast=fast,
         )
-        parts = _parts(problem, estimator, param_grid, fast)
-        problems = [problem.on(part.path, i) for i, part in enumerate(parts)]
-        curves, positions = _curves(problems, parts, named, chooser)
+        parts = _parts(problem, estimator, settings, fast)
+        curves, positions = _curves(parts, named, chooser)
     return Comparison(
         curves=curves,
         chosen={name: chosen_model(curve, positions, named[name], chooser) for name, curve in curves.items()},
@@ -226,12 +226,18 @@ def _as_lists(param_grid: Any) -> Any:
     return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
 
 
-def _parts(problem: Problem, estimator: Any, param_grid: Any, fast: bool) -> list[Branch]:
-    """The paths over the grid; without a grid, the path of the one model."""
-    if param_grid is None:
-        return [Branch(problem.path, ({},), np.array([0]))]
-    weighted = problem.weight is not None
-    return branches(estimator, candidates_of(param_grid), response=problem.response, weighted=weighted, fast=fast)
+def _settings(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
+    checked_grids(estimator, param_grid)
+    return candidates_of(param_grid)
+
+
+def _parts(
+    problem: Problem, estimator: Any, settings: list[dict[str, Any]], fast: bool
+) -> list[tuple[Problem, Branch]]:
+    """The paths over the settings, each with its problem; without settings, the path of the one model."""
+    if not settings:
+        return [(problem, Branch(problem.path, ({},), np.array([0])))]
+    return posed_branches(problem, estimator, settings, fast)
 
 
 def _named(criteria: Sequence[Any]) -> dict[str, Criterion]:
@@ -254,17 +260,17 @@ def _described(criterion: Any) -> str:
 
 
 def _curves(
-    problems: list[Problem], parts: list[Branch], named: dict[str, Criterion], rule: Rule
+    parts: list[tuple[Problem, Branch]], named: dict[str, Criterion], rule: Rule
 ) -> tuple[dict[str, RiskCurve], Positions]:
     """(curve of each criterion over all models, where each model stands in the user's grid)."""
+    problems, settings = [problem for problem, _ in parts], [part.settings for _, part in parts]
     shared = _seconds_shared(problems, named)
-    settings = [part.settings for part in parts]
     curves = {
         name: joined([criterion.curve(problem) for problem in problems], settings) for name, criterion in named.items()
     }
     order = _simplest_first(problems, settings, rule)
     final = {name: reordered(replace(curve, seconds=curve.seconds + shared), order) for name, curve in curves.items()}
-    return final, np.concatenate([part.positions for part in parts])[order]
+    return final, np.concatenate([part.positions for _, part in parts])[order]
 
 
 def _seconds_shared(problems: list[Problem], named: dict[str, Criterion]) -> float:

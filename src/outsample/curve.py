@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,9 @@ from scipy import stats
 from outsample.losses import Loss
 
 Floats = NDArray[np.float64]
+
+# Marks fields that hold something for every model, with the axis of the models.
+_MODELS_FIRST, _MODELS_LAST = {"models": 0}, {"models": -1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +51,27 @@ class RiskCurve:
     notes : sentences a reader of the numbers should know.
     """
 
-    complexity: Floats
+    complexity: Floats = field(metadata=_MODELS_LAST)
     params: Sequence[dict[str, Any]]
-    in_sample: Floats
-    optimism: Floats
-    out_sample: Floats
+    in_sample: Floats = field(metadata=_MODELS_LAST)
+    optimism: Floats = field(metadata=_MODELS_LAST)
+    out_sample: Floats = field(metadata=_MODELS_LAST)
     loss: Loss
     criterion: str
     estimand: str
     n_fits: int
     n_samples: int
-    standard_error: Floats | None = None
-    monte_carlo_error: Floats | None = None
+    standard_error: Floats | None = field(default=None, metadata=_MODELS_LAST)
+    monte_carlo_error: Floats | None = field(default=None, metadata=_MODELS_LAST)
     seconds: float = 0.0
     path: str = ""
     ordered: bool = True
-    draws: Floats | None = None
-    draw_in_sample: Floats | None = None
+    draws: Floats | None = field(default=None, metadata=_MODELS_LAST)
+    draw_in_sample: Floats | None = field(default=None, metadata=_MODELS_LAST)
     freedom: int | None = None
-    fold_risks: Floats | None = None
+    fold_risks: Floats | None = field(default=None, metadata=_MODELS_LAST)
     fold_sizes: NDArray[np.intp] | None = None
-    out_of_fold: NDArray[Any] | None = None
+    out_of_fold: NDArray[Any] | None = field(default=None, metadata=_MODELS_FIRST)
     held_out: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -116,6 +119,10 @@ class RiskCurve:
         )
         caption = html.escape(f"{self.loss.name} by {self.criterion}, {self.n_samples} rows, {self.n_fits} fits")
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self.estimand)}</p>"
+
+
+MODEL_AXES: dict[str, int] = {f.name: f.metadata["models"] for f in fields(RiskCurve) if "models" in f.metadata}
+"""The fields of a curve that hold an array with an entry for every model, and the axis of the models in it."""
 
 
 def _in_words(setting: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from outsample.curve import RiskCurve
+from outsample.curve import MODEL_AXES, RiskCurve
+from outsample.learners import with_params
 from outsample.paths import Path, RefitPath, find_path
 
 Positions = NDArray[np.intp]
@@ -33,9 +34,50 @@ class Branch:
     positions: Positions
 
 
+def checked_grids(estimator: Any, given: Any, argument: str = "param_grid") -> list[Mapping[str, Any]]:
+    """A grid, or several, as a list; each names parameters of the estimator.
+
+    Names below a nested value of the same grid are left to that value to check.
+    """
+    grids = [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Sequence) else None
+    if isinstance(given, str) or grids is None or not all(isinstance(grid, Mapping) for grid in grids):
+        raise ValueError(f"{argument} must be a dict of parameter values or a list of them, got {given!r}")
+    if not grids or any(not grid for grid in grids):
+        raise ValueError(f"{argument} is empty: name at least one parameter and its values")
+    for grid in grids:
+        _check_names(estimator, grid, argument)
+    return grids
+
+
+def _check_names(estimator: Any, grid: Mapping[str, Any], argument: str) -> None:
+    for name in grid:
+        if not isinstance(name, str):
+            raise ValueError(f"{argument}: the name of a parameter is text, got {name!r}")
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return
+    known = estimator.get_params(deep=True)
+    for name in grid:
+        owner = name.rpartition("__")[0]
+        if name not in known and not any(owner == other or owner.startswith(f"{other}__") for other in grid):
+            raise ValueError(
+                f"{argument}: {type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}"
+            )
+
+
 def candidates_of(param_grid: Any) -> list[dict[str, Any]]:
     """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
     return list(ParameterGrid(param_grid))
+
+
+def filled(estimator: Any, candidates: Sequence[dict[str, Any]]) -> Any:
+    """The estimator, or as the first setting makes it that lets it predict: the grid may fill an empty step."""
+    if hasattr(estimator, "predict") or isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return estimator
+    for candidate in candidates:
+        model = with_params(estimator, candidate)
+        if hasattr(model, "predict"):
+            return model
+    return estimator
 
 
 def branches(
@@ -128,7 +170,7 @@ def _along(
     weighted: bool,
 ) -> Branch:
     others = {name: value for name, value in candidates[0].items() if name != parameter}
-    prototype = clone(estimator).set_params(**{k: _copied(v) for k, v in others.items()})
+    prototype = with_params(estimator, others)
     values = [candidate[parameter] for candidate in candidates]
     path = find_path(prototype, parameter, values, response=response, weighted=weighted)
     return _branch(path, parameter, candidates, positions)
@@ -138,11 +180,6 @@ def _branch(path: Path, parameter: str, candidates: list[dict[str, Any]], positi
     """A path along one parameter with the settings it serves."""
     order = _order_of(path, parameter, [candidate[parameter] for candidate in candidates])
     return Branch(path, tuple(candidates[i] for i in order), positions[order])
-
-
-def _copied(value: Any) -> Any:
-    """A nested estimator of a grid, cloned so that setting its parameters leaves the user's object alone."""
-    return clone(value, safe=False)
 
 
 def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
@@ -170,19 +207,6 @@ def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: P
     return Branch(RefitPath.over(estimator, candidates), tuple(candidates), positions)
 
 
-MODELS_LAST = (
-    "complexity",
-    "in_sample",
-    "optimism",
-    "out_sample",
-    "standard_error",
-    "monte_carlo_error",
-    "draws",
-    "draw_in_sample",
-    "fold_risks",
-)
-
-
 def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
     """One curve over several paths, in their order; `settings` are the full settings of each path's models."""
     params = tuple(setting for part in settings for setting in part)
@@ -196,27 +220,41 @@ def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any],
         path=", ".join(dict.fromkeys(curve.path for curve in curves)),
         ordered=False,
         notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
-        out_of_fold=_joined_field(curves, "out_of_fold", axis=0),
-        **{name: _joined_field(curves, name, axis=-1) for name in MODELS_LAST},
+        **{name: _joined_field(curves, name, axis) for name, axis in MODEL_AXES.items()},
     )
 
 
 def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
+    """The values of all curves; None where some have none, or where learners answered in different ways."""
     parts = [getattr(curve, name) for curve in curves]
-    return None if any(part is None for part in parts) else np.concatenate(parts, axis=axis)
+    if any(part is None for part in parts) or len({part.shape[2:] for part in parts}) > 1:
+        return None
+    return np.concatenate(parts, axis=axis)
 
 
 def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
     """The same models in another order, or some of them."""
     if np.array_equal(order, np.arange(len(curve))):
         return curve
-    fields = {name: getattr(curve, name) for name in MODELS_LAST}
-    sorted_fields: dict[str, Any] = {
-        name: None if values is None else values[..., order] for name, values in fields.items()
-    }
-    return replace(
-        curve,
-        params=tuple(curve.params[i] for i in order),
-        out_of_fold=None if curve.out_of_fold is None else curve.out_of_fold[order],
-        **sorted_fields,
-    )
+    arrays = {name: _entries(getattr(curve, name), order, axis) for name, axis in MODEL_AXES.items()}
+    return replace(curve, params=tuple(curve.params[i] for i in order), **arrays)
+
+
+def unknown(curve: RiskCurve, branch: Branch) -> RiskCurve:
+    """The models of a branch with no number known, as a curve that can be joined to another."""
+    first = np.zeros(len(branch.settings), dtype=np.intp)
+    arrays = {name: _missing(_entries(getattr(curve, name), first, axis)) for name, axis in MODEL_AXES.items()}
+    arrays["complexity"] = branch.path.complexity
+    return replace(curve, params=branch.settings, n_fits=0, seconds=0.0, notes=(), **arrays)
+
+
+def _entries(values: Any, models: Positions, axis: int) -> Any:
+    """The values of some models."""
+    if values is None:
+        return None
+    return values[models] if axis == 0 else values[..., models]
+
+
+def _missing(values: Any) -> Any:
+    """As many values as these that stand for none: not a number, −1 for class codes."""
+    return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)

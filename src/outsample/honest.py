@@ -63,6 +63,7 @@ def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
 
 def _bias_corrected(curve: RiskCurve, best: int, problem: Problem) -> ErrorEstimate:
     predictions = _needed(curve.out_of_fold, "bootstrap", curve)
+    predictions = predictions[~np.isnan(curve.out_sample)]
     rng = child_generator(problem.seed, BAG_STREAM)
     n = problem.n_samples
     outside = []
@@ -99,6 +100,8 @@ def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
 def _search_as_learner(method: str, search: Any, problem: Problem) -> ErrorEstimate:
     """The search itself is the learner whose error is estimated."""
     plain = clone(search).set_params(honest=None, store=None, refit=True, progress=None, verbose=0)
+    # The learner of the problem is the searched one, its empty steps filled, so that the search can be taken for one.
+    plain.set_params(estimator=problem.path.estimator)
     labels = problem.y if problem.target.classes is None else problem.target.classes[problem.y]
     posed = pose(
         plain,
@@ -110,6 +113,7 @@ def _search_as_learner(method: str, search: Any, problem: Problem) -> ErrorEstim
         random_state=problem.seed,
         fast=False,
     )
+    posed = replace(posed, store=problem.store)
     if method == "nested":
         criterion, name = CRITERIA["kfold"](OUTER_FOLDS), "nested cross-validation of the whole search"
     else:
@@ -138,6 +142,11 @@ def _estimand(what: str) -> str:
 
 
 def _needed(values: Any, method: str, curve: RiskCurve) -> Any:
+    if values is None and curve.fold_risks is not None:
+        raise ValueError(
+            f"honest={method!r} needs predictions of one kind, the learners of this grid are judged by different ones; "
+            'use honest="tibshirani", "permutation" or "nested"'
+        )
     if values is None:
         raise ValueError(
             f"honest={method!r} needs cross-validation, criterion {curve.criterion!r} has no folds; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,16 @@ def seeded(estimator: Any, seed: int | None) -> Any:
         states = np.random.SeedSequence(seed).generate_state(len(unset))
         copy.set_params(**{name: int(s % (2**31 - 1)) for name, s in zip(unset, states, strict=True)})
     return copy
+
+
+def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """A clone with these parameters; values that are estimators are cloned too, as scikit-learn's searches do it.
+
+    A value of a grid serves several settings, and parameters below it are set on it: shared, every setting would have
+    the last one's, and so would the object of the user.
+    """
+    own = {name: clone(value, safe=False) for name, value in params.items()}
+    return clone(estimator).set_params(**own)
 
 
 def last_step(estimator: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from outsample.losses import Floats
 from outsample.rules import as_rule
+from outsample.searching import checked_choice
 
 if TYPE_CHECKING:
     from outsample.comparing import Comparison
@@ -52,7 +53,7 @@ def validation_record(curve: RiskCurve, rules: Iterable[Any] = ("minimum",)) -> 
         in_sample=_shown(curve, curve.in_sample),
         out_sample=_shown(curve, curve.out_sample),
         error=curve.standard_error,
-        chosen={str(getattr(rule, "__name__", rule)): int(as_rule(rule)(curve)) for rule in rules},
+        chosen={str(getattr(rule, "__name__", rule)): checked_choice(as_rule(rule)(curve), curve) for rule in rules},
         labels=labels,
         across=across,
         up=f"{curve.loss.name}",

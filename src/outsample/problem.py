@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outsample.choosing_losses import choose_loss
 from outsample.chunks import chunks
 from outsample.curve import RiskCurve
+from outsample.fingerprints import fingerprint
 from outsample.learners import takes_weight
 from outsample.losses import Floats, Loss, weighted_mean
 from outsample.paths import Design, Path, find_path
@@ -81,7 +82,6 @@ class Problem:
     memory: int = MEMORY_BUDGET
     progress: Progress = silent
     store: UnitStore | None = None
-    branch: int = 0
 
     @property
     def y(self) -> Array:
@@ -155,9 +155,19 @@ class Problem:
     def _remembered(self) -> dict[Any, Any]:
         return {}
 
-    def finished(self, stream: str) -> StoredUnits | None:
-        """The finished units of one stream of work on this path, None where nothing is kept."""
-        return None if self.store is None else StoredUnits(self.store, f"{self.branch}/{stream}")
+    def finished(self, kind: str, *details: Any) -> StoredUnits | None:
+        """The finished units of one kind of work on this path, None where nothing is kept.
+
+        Their address is made of all that tells them from other units of the same store: the models, what is read of
+        them, and `details`. What is fixed for a whole store, such as the data, is no part of it.
+        """
+        if self.store is None:
+            return None
+        return StoredUnits(self.store, f"{kind}/{fingerprint(self._models, self.response, *details)}")
+
+    @cached_property
+    def _models(self) -> str:
+        return fingerprint(self.path.name, self.path.estimator, self.path.params)
 
     def standard_error(self, out_sample: Floats) -> Floats | None:
         """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
@@ -188,9 +198,9 @@ class Problem:
             squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
         return np.asarray(np.sqrt(np.concatenate(squares)))
 
-    def on(self, path: Path, branch: int = 0) -> Problem:
-        """The same problem over another path; `branch` tells the paths of one search apart in its store."""
-        return replace(self, path=path, branch=branch)
+    def on(self, path: Path) -> Problem:
+        """The same problem over another path."""
+        return replace(self, path=path)
 
     def curve(
         self,

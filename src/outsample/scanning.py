@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from outsample.criteria.base import Criterion
 from outsample.curve import RiskCurve
+from outsample.endless import Endless
 from outsample.families import branches, joined, reordered
-from outsample.learners import FitError
+from outsample.learners import FitError, with_params
 from outsample.problem import Problem
 from outsample.rules import Rule, first_local_minimum, significant_minimum
 from outsample.searching import Outcome
@@ -25,44 +23,9 @@ MOST_MODELS = 1000
 _NEVER_ROSE = "The risk never rose significantly over the first {} models; the least of these was taken."
 
 
-@dataclass(frozen=True, eq=False)
-class Endless:
-    """A family along one parameter without a last value; other parameters are fixed."""
-
-    parameter: str
-    values: Iterator[Any]
-    fixed: dict[str, Any]
-
-
-def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: Any) -> Endless | None:
-    """The open-ended family of a grid, None when every parameter has a list of values."""
-    endless = [(grid, name) for grid in grids for name, values in grid.items() if not hasattr(values, "__len__")]
-    if not endless:
-        return None
-    grid, name = endless[0]
-    if rule not in ("first-local-minimum", first_local_minimum):
-        raise ValueError(
-            f'param_grid: {name} has no last value; only rule "first-local-minimum" can stop on it, got rule {rule!r}'
-        )
-    several = [
-        other for other, values in grid.items() if other != name and hasattr(values, "__len__") and len(values) != 1
-    ]
-    if len(endless) > 1 or len(grids) > 1 or several:
-        raise ValueError(f"param_grid: {name} has no last value; every other parameter must have exactly one value")
-    return Endless(name, _rewound(grid[name]), {k: v[0] for k, v in grid.items() if k != name})
-
-
-def _rewound(values: Any) -> Iterator[Any]:
-    """A copy of the iterator where one can be made, so that a second fit starts at the first value again."""
-    try:
-        return iter(copy.copy(values))
-    except TypeError:
-        return iter(values)
-
-
 def scan(problem: Problem, estimator: Any, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
     """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
-    prototype = clone(estimator).set_params(**endless.fixed)
+    prototype = with_params(estimator, endless.fixed)
     curves: list[RiskCurve] = []
     size, whole, found, ended_by_data = FIRST_BLOCK, None, None, False
     while found is None and not ended_by_data and (whole is None or len(whole) < MOST_MODELS):
@@ -97,7 +60,7 @@ def _block(
         candidates = [{parameter: value} for value in values]
         part = branches(prototype, candidates, response=problem.response, weighted=problem.weight is not None)[0]
         try:
-            curve = criterion.curve(problem.on(part.path, number))
+            curve = criterion.curve(problem.on(part.path))
         except (FitError, ValueError):
             if number == 0 and len(values) == 1:
                 raise

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterSampler
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.model_selection import KFold, ParameterSampler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from outsample.criteria import as_criterion
+from outsample.choosing_losses import choose_loss
+from outsample.criteria import CrossValidation, as_criterion
 from outsample.criteria.base import Criterion
+from outsample.endless import endless_parameter, has_endless_values, restartable_grid
 from outsample.evaluating import risk_on
-from outsample.families import candidates_of
+from outsample.families import candidates_of, checked_grids, filled
 from outsample.honest import as_honesty, honest_score
-from outsample.learners import fit, seeded
+from outsample.learners import fit, seeded, with_params
 from outsample.penalized import oracle_terms
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
 from outsample.rules import as_rule, penalized
-from outsample.scanning import endless_parameter, scan
+from outsample.scanning import scan
 from outsample.searching import Outcome, search_settings
 from outsample.store import open_store
 from outsample.tabulation import results_table
@@ -49,7 +52,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     criterion: Any
     rule: Any
     loss: Any
-    refit: bool
+    refit: Any
     honest: Any
     n_jobs: int | None
     random_state: Any
@@ -76,12 +79,15 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if strangers:
             raise TypeError(f"fit takes sample_weight and groups, got {', '.join(strangers)}")
         criterion, rule = as_criterion(self.criterion), as_rule(self.rule)
+        self._check_answers()
         honesty = as_honesty(self.honest)
         if honesty == "bootstrap" and hasattr(criterion, "keep_predictions"):
             criterion = replace(criterion, keep_predictions=True)  # type: ignore[type-var]
         settings = self._settings()
+        learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
+        criterion = _as_scikit_learn_splits(criterion, self.estimator)
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
-            problem = self._problem(X, y, criterion, params, self.progress or bar)
+            problem = self._problem(learner, X, y, criterion, params, self.progress or bar)
             problem = store.entered(problem, self.estimator, settings, criterion)
             if isinstance(settings, list):
                 outcome = search_settings(
@@ -96,10 +102,27 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._refit(problem)
         return self
 
-    def _problem(self, X: Any, y: Any, criterion: Criterion, params: dict[str, Any], progress: Progress) -> Problem:
-        loss = criterion.default_loss(self.estimator) if self.loss is None else self.loss
+    def _check_answers(self) -> None:
+        """Arguments that are first used after all the fits, checked before them."""
+        if isinstance(self.refit, str):
+            raise ValueError(
+                f"refit={self.refit!r} names one of several metrics, and there is one only; use refit=True"
+            )
+        if not isinstance(self.refit, bool | np.bool_):
+            raise ValueError(f"refit must be True or False, got {self.refit!r}; a function that chooses goes to rule=")
+        score = self.error_score
+        number = isinstance(score, int | float | np.number) and not isinstance(
+            score, bool | complex | np.complexfloating
+        )
+        if not number and not (isinstance(score, str) and score == "raise"):
+            raise ValueError(f'error_score must be a number or "raise", got {score!r}')
+
+    def _problem(
+        self, learner: Any, X: Any, y: Any, criterion: Criterion, params: dict[str, Any], progress: Progress
+    ) -> Problem:
+        loss = criterion.default_loss(learner) if self.loss is None else self.loss
         return pose(
-            self.estimator,
+            learner,
             X,
             y,
             loss=loss,
@@ -128,10 +151,10 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _refit(self, problem: Problem) -> None:
         start = time.perf_counter()
-        chosen = {name: clone(value, safe=False) for name, value in self.best_params_.items()}
-        best = seeded(clone(self.estimator).set_params(**chosen), problem.real_seed)
+        best = seeded(with_params(self.estimator, self.best_params_), problem.real_seed)
         labels = problem.y if problem.target.classes is None else problem.target.classes[problem.y]
         self.best_estimator_ = fit(best, problem.X, labels, problem.weight)
+        self.loss_ = choose_loss(self.loss_, problem.target, best)[0]
         self.refit_time_ = time.perf_counter() - start
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -318,13 +341,32 @@ class GridSearch(_Search):
         self.verbose = verbose
 
     def _settings(self) -> Any:
-        grids = [self.param_grid] if isinstance(self.param_grid, Mapping) else list(self.param_grid)
-        if not grids or any(not grid for grid in grids):
-            raise ValueError("param_grid is empty: name at least one parameter and its values")
-        for grid in grids:
-            _check_names(self.estimator, grid)
-        endless = endless_parameter(grids, self.rule)
-        return candidates_of(self.param_grid) if endless is None else endless
+        endless = endless_parameter(checked_grids(self.estimator, self.param_grid), self.rule)
+        if endless is None:
+            return candidates_of(self.param_grid)
+        if endless.spent is not None and endless.spent is getattr(self, "_spent", None):
+            raise ValueError(
+                f"param_grid: the values of {endless.parameter} were read by an earlier fit and cannot be read again; "
+                "use itertools.count or an object that can be iterated over many times"
+            )
+        self._spent = endless.spent
+        return endless
+
+    def __sklearn_clone__(self) -> Any:
+        if not has_endless_values(self.param_grid):
+            return super().__sklearn_clone__()
+        # Endless iterators cannot be copied in general, so the grid goes its own way.
+        twin = copy.copy(self)
+        twin.param_grid = {}
+        new = super(GridSearch, twin).__sklearn_clone__()
+        new.param_grid, new._spent = restartable_grid(self.param_grid), getattr(self, "_spent", None)
+        return new
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        if has_endless_values(self.param_grid):
+            state["param_grid"] = restartable_grid(self.param_grid)
+        return state
 
 
 class RandomizedSearch(_Search):
@@ -370,22 +412,17 @@ class RandomizedSearch(_Search):
         self.verbose = verbose
 
     def _settings(self) -> Any:
-        given = self.param_distributions
-        distributions = [given] if isinstance(given, Mapping) else list(given)
-        if not distributions or any(not part for part in distributions):
-            raise ValueError("param_distributions is empty: name at least one parameter and its values")
-        for part in distributions:
-            _check_names(self.estimator, part)
+        n_iter = self.n_iter
+        if isinstance(n_iter, bool) or not isinstance(n_iter, int | np.integer) or n_iter < 1:
+            raise ValueError(f"n_iter must be a whole number of at least 1, got {n_iter!r}")
+        checked_grids(self.estimator, self.param_distributions, "param_distributions")
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
-        return list(ParameterSampler(given, self.n_iter, random_state=seed))
+        return list(ParameterSampler(self.param_distributions, n_iter, random_state=seed))
 
 
-def _check_names(estimator: Any, grid: Mapping[str, Any]) -> None:
-    """Every parameter must be the estimator's; names below a nested value of the same grid are checked later."""
-    known = estimator.get_params(deep=True)
-    for name in grid:
-        owner = name.rpartition("__")[0]
-        if name not in known and not any(owner == other or owner.startswith(f"{other}__") for other in grid):
-            raise ValueError(
-                f"param_grid: {type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}"
-            )
+def _as_scikit_learn_splits(criterion: Criterion, estimator: Any) -> Criterion:
+    """Cross-validation of an estimator whose last step is still empty: scikit-learn does not take it for a classifier,
+    so a number of folds means folds that are not stratified."""
+    if hasattr(estimator, "predict") or not isinstance(criterion, CrossValidation):
+        return criterion
+    return replace(criterion, cv=KFold(criterion.cv)) if isinstance(criterion.cv, int | np.integer) else criterion

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from outsample.choosing_losses import choose_loss
 from outsample.criteria import Permutation
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import LabelCriterion
 from outsample.curve import RiskCurve
-from outsample.families import Branch, Positions, branches, joined, reordered
-from outsample.learners import FitError
-from outsample.losses import Floats
+from outsample.families import Branch, Positions, branches, joined, reordered, unknown
+from outsample.learners import FitError, with_params
+from outsample.losses import Floats, Loss
 from outsample.paths import Path, RefitPath, find_path
 from outsample.paths.order import simplest_first
 from outsample.problem import Problem
@@ -62,10 +63,10 @@ def search_settings(
     error_score: Any,
 ) -> Outcome:
     """Estimate every setting and choose by the rule."""
-    parts = branches(estimator, settings, response=problem.response, weighted=problem.weight is not None, fast=fast)
+    parts = posed_branches(problem, estimator, settings, fast)
     # Every part asks for it; asking once for all is faster.
     with one_blas_thread:
-        curve, positions = _judged(problem, parts, criterion, error_score)
+        curve, positions = _judged(parts, criterion, error_score)
     if not curve.ordered:
         curve, order = _ordered_by_optimism(problem, estimator, curve, criterion, rule)
         positions = positions[order]
@@ -82,10 +83,17 @@ def chosen_model(curve: RiskCurve, positions: Positions, criterion: Criterion, r
         scores = np.nan_to_num(mean_scores(curve), nan=-np.inf)
         tied = np.flatnonzero(scores == scores.max())
         return int(tied[np.argmin(positions[tied])])
-    index = int(rule(curve))
-    if not 0 <= index < len(curve):
-        raise ValueError(f"rule returned {index}, but the curve has {len(curve)} models")
-    return index
+    return checked_choice(rule(curve), curve)
+
+
+def checked_choice(index: Any, curve: RiskCurve) -> int:
+    """What a rule returned, if it is the place of a model."""
+    whole = isinstance(index, int | np.integer) and not isinstance(index, bool)
+    if not whole or not 0 <= index < len(curve):
+        raise ValueError(
+            f"rule must return the place of a model, a whole number from 0 to {len(curve) - 1}, it returned {index!r}"
+        )
+    return int(index)
 
 
 def mean_scores(curve: RiskCurve) -> Floats:
@@ -102,15 +110,51 @@ def fold_scores(curve: RiskCurve) -> Floats | None:
     return np.ascontiguousarray(curve.loss.score(curve.fold_risks.T, curve.fold_sizes))
 
 
-def _judged(
-    problem: Problem, parts: list[Branch], criterion: Criterion, error_score: Any
-) -> tuple[RiskCurve, Positions]:
+def posed_branches(
+    problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]], fast: bool = True
+) -> list[tuple[Problem, Branch]]:
+    """The paths that together cover some settings, each with the problem it is to answer.
+
+    Learners of one grid may offer different responses, of which a scorer reads the first it likes.
+    """
+    parts = []
+    for posed, group in _by_response(problem, estimator, settings):
+        weighted, some = problem.weight is not None, [settings[i] for i in group]
+        for part in branches(estimator, some, response=posed.response, weighted=weighted, fast=fast):
+            parts.append((posed.on(part.path), replace(part, positions=group[part.positions])))
+    return parts
+
+
+def _by_response(
+    problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]
+) -> list[tuple[Problem, Positions]]:
+    """(problem, positions of the settings whose learners are judged by its response)."""
+    responses: dict[Any, tuple[Loss, str]] = {}
+    groups: dict[str, tuple[Problem, list[int]]] = {}
+    for i, setting in enumerate(settings):
+        nested = tuple((name, id(value)) for name, value in setting.items() if hasattr(value, "get_params"))
+        if nested not in responses:
+            responses[nested] = _read(problem, estimator, setting) if nested else (problem.loss, problem.response)
+        loss, response = responses[nested]
+        groups.setdefault(response, (replace(problem, loss=loss, response=response), []))[1].append(i)
+    return [(posed, np.array(group)) for posed, group in groups.values()]
+
+
+def _read(problem: Problem, estimator: Any, setting: dict[str, Any]) -> tuple[Loss, str]:
+    """(loss, response it reads) of a setting; the problem's own where it fits no response, and fitting will fail."""
+    try:
+        return choose_loss(problem.loss, problem.target, with_params(estimator, setting), problem.weight is not None)
+    except ValueError:
+        return problem.loss, problem.response
+
+
+def _judged(parts: list[tuple[Problem, Branch]], criterion: Criterion, error_score: Any) -> tuple[RiskCurve, Positions]:
     curves: list[RiskCurve] = []
     kept: list[Branch] = []
     failed: list[Branch] = []
     reasons: list[FitError] = []
-    for number, part in enumerate(parts):
-        for branch, curve in _curves_of(problem, part, number, criterion, error_score):
+    for problem, part in parts:
+        for branch, curve in _curves_of(problem, part, criterion, error_score):
             if isinstance(curve, RiskCurve):
                 kept.append(branch)
                 curves.append(curve)
@@ -127,21 +171,20 @@ def _judged(
         warnings.warn(f"{failed[0].settings[0]} was rejected{others}: {reasons[0]}", FitFailedWarning, stacklevel=2)
     whole = joined(curves, [branch.settings for branch in kept])
     positions = np.concatenate([branch.positions for branch in kept])
-    ordered = len(parts) == 1 and parts[0].path.ordered
+    ordered = len(parts) == 1 and parts[0][1].path.ordered
     if ordered:
         order = simplest_first(whole.complexity)
         whole, positions = reordered(whole, order), positions[order]
     for branch in failed:
-        whole = joined([whole, _nothing_known(whole)], [tuple(whole.params), branch.settings])
+        whole = joined([whole, unknown(whole, branch)], [tuple(whole.params), branch.settings])
         positions = np.concatenate([positions, branch.positions])
     return replace(whole, ordered=ordered), positions
 
 
 def _curves_of(
-    problem: Problem, branch: Branch, number: int, criterion: Criterion, error_score: Any
+    posed: Problem, branch: Branch, criterion: Criterion, error_score: Any
 ) -> list[tuple[Branch, RiskCurve | FitError]]:
     """The curve of a branch; where it fails and failures have a score, the curve or the error of each model."""
-    posed = problem.on(branch.path, number)
     if error_score == "raise":
         return [(branch, criterion.curve(posed))]
     alone = len(branch.settings) == 1 and isinstance(branch.path, RefitPath)
@@ -159,8 +202,8 @@ def _curves_of(
             raise
     return [
         found
-        for i, part in enumerate(_parts(problem, branch))
-        for found in _curves_of(problem, part, 1000 * (number + 1) + i, criterion, error_score)
+        for part in _parts(posed, branch)
+        for found in _curves_of(posed.on(part.path), part, criterion, error_score)
     ]
 
 
@@ -205,24 +248,6 @@ def _part(problem: Problem, branch: Branch, models: slice, refitted: bool) -> Br
     return Branch(path, branch.settings[models], branch.positions[models])
 
 
-def _nothing_known(curve: RiskCurve) -> RiskCurve:
-    """A curve of one model with no number known."""
-    one = reordered(curve, np.array([0]))
-    unknown: dict[str, Any] = {
-        name: None if getattr(one, name) is None else np.full(getattr(one, name).shape, np.nan)
-        for name in (
-            "in_sample",
-            "optimism",
-            "out_sample",
-            "standard_error",
-            "monte_carlo_error",
-            "draws",
-            "fold_risks",
-        )
-    }
-    return replace(one, n_fits=0, seconds=0.0, notes=(), out_of_fold=None, **unknown)
-
-
 def _ordered_by_optimism(
     problem: Problem, estimator: Any, curve: RiskCurve, criterion: Criterion, rule: Rule
 ) -> tuple[RiskCurve, Positions]:
@@ -242,10 +267,9 @@ def _ordered_by_optimism(
 
 
 def _permutation_optimism(problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]) -> tuple[Floats, int]:
-    parts = branches(estimator, settings, response=problem.response, weighted=problem.weight is not None)
     optimism, n_fits = np.empty(len(settings)), 0
-    for number, part in enumerate(parts):
-        curve = Permutation().curve(problem.on(part.path, 500 + number))
+    for posed, part in posed_branches(problem, estimator, settings):
+        curve = Permutation().curve(posed)
         optimism[part.positions] = curve.optimism
         n_fits += curve.n_fits
     return optimism, n_fits

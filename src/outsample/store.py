@@ -1,15 +1,18 @@
 """Finished units of long work in one SQLite file: plain numbers and JSON, never pickles.
 
 Opening a stranger's store runs no code. A store belongs to one search or study: other data, settings, criterion or
-versions are refused.
+versions are refused. Everything in it has a checksum: what is not as it was written is refused, never computed anew.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import platform
 import sqlite3
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,27 +23,51 @@ import sklearn
 from numpy.typing import NDArray
 
 from outsample._version import __version__
+from outsample.fingerprints import fingerprint
 from outsample.problem import Problem
 
 Array = NDArray[Any]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS units (unit TEXT PRIMARY KEY, layout TEXT NOT NULL, numbers BLOB NOT NULL);
+# How SQLite files say whose they are: a number in their first 100 bytes. The schema is part of what it stands for.
+APPLICATION = int.from_bytes(b"outs", "big")
+_MAGIC, _APPLICATION_AT = b"SQLite format 3\x00", slice(68, 72)
+
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS units
+    (unit TEXT PRIMARY KEY, layout TEXT NOT NULL, numbers BLOB NOT NULL, checksum TEXT NOT NULL);
+COMMIT;
 """
+
+
+class StoreError(OSError):
+    """A store that cannot be written, or does not hold what was written."""
 
 
 class Store:
     """Numbers of finished units, durable as soon as they are put."""
 
     def __init__(self, path: Any) -> None:
-        self.path = str(path)
+        self.path = _checked_path(path)
+        begun = _begun(self.path)
         try:
             self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.executescript(_SCHEMA)
         except sqlite3.Error as error:
             raise ValueError(f"store: {self.path} cannot be used as a store: {error}") from error
+        try:
+            self._open(begun)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self, begun: bool) -> None:
+        with self._trouble_named("opened"):
+            if begun:
+                self._check_whole()
+            self._connection.executescript(_SCHEMA)
+            self._connection.execute("PRAGMA journal_mode=WAL")
 
     def __enter__(self) -> Store:
         return self
@@ -50,13 +77,42 @@ class Store:
 
     def get(self, unit: str) -> tuple[Array, ...] | None:
         """The arrays of a finished unit, None when it is not finished."""
-        row = self._connection.execute("SELECT layout, numbers FROM units WHERE unit = ?", (unit,)).fetchone()
-        return None if row is None else _unpacked(*row)
+        with self._trouble_named("read"):
+            query = "SELECT layout, numbers, checksum FROM units WHERE unit = ?"
+            row = self._connection.execute(query, (unit,)).fetchone()
+        if row is None:
+            return None
+        layout, numbers, known = row
+        if not isinstance(numbers, bytes) or checksum(unit, layout, numbers) != known:
+            raise self._damage(f"unit {unit} is not as it was written")
+        return _unpacked(layout, numbers)
 
     def put(self, unit: str, arrays: Sequence[Array]) -> None:
         """Keep the arrays of a finished unit."""
         layout, numbers = _packed(arrays)
-        self._connection.execute("INSERT OR REPLACE INTO units VALUES (?, ?, ?)", (unit, layout, numbers))
+        row = (unit, layout, numbers, checksum(unit, layout, numbers))
+        with self._trouble_named("written"):
+            self._connection.execute("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)", row)
+
+    @contextmanager
+    def _trouble_named(self, done: str) -> Iterator[None]:
+        """Errors of SQLite as one sentence that names the store."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            message = f"store: {self.path} could not be {done}: {error}; what was finished before is kept"
+            raise StoreError(message) from error
+        except sqlite3.Error as error:
+            raise self._damage(str(error)) from error
+
+    def _damage(self, what: str) -> StoreError:
+        return StoreError(f"store: {self.path} is damaged: {what}; remove the file to begin anew")
+
+    def _check_whole(self) -> None:
+        """Units that damage hides would be taken for unfinished ones."""
+        (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise self._damage(found)
 
     def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
         """The problem with this store behind it, after checking that the store is this search's own.
@@ -65,12 +121,13 @@ class Store:
         """
         facts = {
             "data": joblib.hash((problem.X, problem.y, problem.weight, problem.groups)),
-            "estimator": f"{type(estimator).__qualname__} {joblib.hash(estimator)}",
-            "grid": joblib.hash(settings) if isinstance(settings, list) else "open-ended",
-            "criterion": repr(criterion),
-            "loss": problem.loss.name,
+            "estimator": f"{type(estimator).__qualname__} {fingerprint(estimator)}",
+            "grid": fingerprint(settings) if isinstance(settings, list) else "open-ended",
+            "criterion": f"{criterion.name} {fingerprint(criterion)}",
+            "loss": f"{problem.loss.name} {fingerprint(problem.loss)}",
             "versions": {
                 "outsample": __version__,
+                "python": platform.python_version(),
                 "scikit-learn": sklearn.__version__,
                 "numpy": np.__version__,
                 "scipy": scipy.__version__,
@@ -99,9 +156,15 @@ class Store:
 
     def _fact(self, name: str, value: Any) -> Any:
         """What the store knows under a name; the first to ask settles it."""
-        self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
-        row = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return json.loads(row[0])
+        text = json.dumps(value)
+        with self._trouble_named("written"):
+            row = (name, text, checksum(name, text))
+            self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?, ?)", row)
+            query = "SELECT value, checksum FROM facts WHERE name = ?"
+            found, known = self._connection.execute(query, (name,)).fetchone()
+        if checksum(name, found) != known:
+            raise self._damage(f"what it says of its {name} is not as it was written")
+        return json.loads(found)
 
 
 class NoStore:
@@ -120,6 +183,40 @@ def open_store(path: Any) -> AbstractContextManager[Any]:
     return nullcontext(NoStore()) if path is None else Store(path)
 
 
+def checksum(*parts: str | bytes) -> str:
+    """What tells whether a name and what was written under it are still the same."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        written = part.encode() if isinstance(part, str) else part
+        digest.update(b"%d:" % len(written) + written)
+    return digest.hexdigest()
+
+
+def _checked_path(path: Any) -> str:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
+        raise ValueError(f"store must be the path of a file or None, got {path!r}")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise ValueError(f"store: {path} cannot be used as a store: there is no folder {folder}")
+    return os.fspath(path)
+
+
+def _begun(path: str) -> bool:
+    """Whether there is a store at the path already; files that are none are refused, and not touched."""
+    if not os.path.exists(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise ValueError(f"store: {path} cannot be used as a store: {error.strerror}") from error
+    if head and not head.startswith(_MAGIC):
+        raise ValueError(f"store: {path} cannot be used as a store: it is a file of another kind")
+    if head and int.from_bytes(head[_APPLICATION_AT], "big") != APPLICATION:
+        raise ValueError(f"store: {path} cannot be used as a store: it is the database of another program or version")
+    return bool(head)
+
+
 def _packed(arrays: Sequence[Array]) -> tuple[str, bytes]:
     arrays = [np.asarray(a, order="C") for a in arrays]
     layout = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
@@ -131,7 +228,7 @@ def _unpacked(layout: str, numbers: bytes) -> tuple[Array, ...]:
     for part in json.loads(layout):
         dtype = np.dtype(str(part["dtype"]))
         if dtype.kind not in "fiub":
-            raise ValueError(f"store: unit of dtype {dtype} is not plain numbers")
+            raise StoreError(f"store: unit of dtype {dtype} is not plain numbers")
         count = int(np.prod(part["shape"], dtype=np.int64))
         flat = np.frombuffer(numbers, dtype, count, start)
         arrays.append(flat.reshape(part["shape"]).copy())

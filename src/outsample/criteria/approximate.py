@@ -16,7 +16,8 @@ from outsample.approximate_leave_one_out import left_out_predictors
 from outsample.criteria.base import Criterion
 from outsample.criteria.row_criterion import error_of_mean
 from outsample.curve import RiskCurve
-from outsample.learners import FitError, fit, last_step, respond, seeded
+from outsample.fingerprints import fingerprint
+from outsample.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.linear_objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.losses import Floats
 from outsample.problem import Problem
@@ -58,7 +59,7 @@ class ApproximateLeaveOneOut(Criterion):
                 'groups: criterion "alo" leaves out single rows; use "kfold", which leaves out whole groups'
             )
         for params in problem.path.params:
-            tail = last_step(clone(problem.path.estimator).set_params(**params))
+            tail = last_step(with_params(problem.path.estimator, params))
             if not knows(tail):
                 raise ValueError(
                     f'criterion "alo" knows the objectives of {KNOWN} (LinearSVC and LinearSVR with their squared '
@@ -92,14 +93,14 @@ class _Members:
 
     def __init__(self, problem: Problem) -> None:
         self._X, self._y = problem.X, _named_labels(problem)
-        models = [clone(problem.path.estimator).set_params(**params) for params in problem.path.params]
+        models = [with_params(problem.path.estimator, params) for params in problem.path.params]
         self._steps = [_steps(seeded(model, problem.real_seed)) for model in models]
         self.headed = any(len(steps) > 1 for steps in self._steps)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         known: dict[str, Any] = {}
         for *head, tail in self._steps:
-            key = repr([(step, step.get_params() if hasattr(step, "get_params") else step) for step in head])
+            key = fingerprint(head)
             if key not in known:
                 known[key] = check_array(self._transformed(head), accept_sparse="csr", dtype=np.float64)
             yield tail, known[key]

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from outsample.bags import draw_bags, drawing_units, weight_repeats
 from outsample.bootstrap_estimates import OutOfBag, by_unit, out_of_bag, weight_632, weight_632_plus
 from outsample.criteria.base import Criterion
 from outsample.criteria.fits_on_rows import BAG_LEARNERS, BAGS, FitsOnRows
 from outsample.curve import RiskCurve
+from outsample.learners import with_params
 from outsample.losses import Floats
 from outsample.problem import ROW_SPLITS, Problem
 from outsample.running import child_seed, spread
@@ -170,7 +170,8 @@ def _predictions(problem: Problem, bags: Counts, asked: NDArray[np.bool_]) -> It
     fits = _BagFits(problem, len(bags))
     cost = problem.design.fits_per_draw
     tasks = ((b, bags[b], asked[b]) for b in range(len(bags)))
-    for b, predicted in enumerate(spread(fits, tasks, problem.n_jobs)):
+    finished = problem.finished("bags", len(bags), bool(asked.all()))
+    for b, predicted in enumerate(spread(fits, tasks, problem.n_jobs, finished)):
         problem.progress((b + 2) * cost, (len(bags) + 1) * cost)
         yield predicted
 
@@ -183,7 +184,7 @@ class _BagFits:
         self.weight = problem.weight
         self.nothing = problem.fitted[:, :0]
         self.by_weight = problem.path.takes_weight and all(
-            weight_repeats(clone(problem.path.estimator).set_params(**params)) for params in problem.path.params
+            weight_repeats(with_params(problem.path.estimator, params)) for params in problem.path.params
         )
 
     def __call__(self, number: int, bag: Counts, asked: NDArray[np.bool_]) -> Array:

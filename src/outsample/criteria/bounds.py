@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.svm import LinearSVC
@@ -23,7 +22,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
-from outsample.learners import fit, last_step, seeded
+from outsample.learners import fit, last_step, seeded, with_params
 from outsample.losses import Floats
 from outsample.problem import Problem
 
@@ -195,7 +194,7 @@ class MarginBound(BoundCriterion):
         labels = problem.target.classes[problem.y]
         limits = []
         for params in problem.path.params:
-            model = seeded(clone(problem.path.estimator).set_params(**params), problem.real_seed)
+            model = seeded(with_params(problem.path.estimator, params), problem.real_seed)
             fit(model, problem.X, labels)
             limits.append(bounds.linear_margin_bound(model, problem.X, labels, self.delta))
         shares = np.array([found.in_sample for found in limits])

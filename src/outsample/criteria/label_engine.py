@@ -32,7 +32,8 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
-    for result in spread(judge, [(batch,) for batch in batches], n_jobs, problem.finished(f"draws/{start}")):
+    finished = problem.finished("draws", draws.scheme, len(draws), start, stop, size)
+    for result in spread(judge, [(batch,) for batch in batches], n_jobs, finished):
         results.append(result)
         done += result.shape[1]
         problem.progress(done * problem.design.fits_per_draw, len(draws) * problem.design.fits_per_draw)

@@ -98,7 +98,8 @@ class NestedCrossValidation(Criterion):
         left_out = [(k,) for k in range(self.cv)] + list(combinations(range(self.cv), 2))
         planned = self.repeats * len(left_out)
         tasks = ((r * len(left_out) + i, folds[r], out) for r in range(self.repeats) for i, out in enumerate(left_out))
-        results = spread(_FoldFits(problem, planned), tasks, problem.n_jobs)
+        finished = problem.finished("nested folds", self.cv, self.repeats)
+        results = spread(_FoldFits(problem, planned), tasks, problem.n_jobs, finished)
         cost, models = problem.design.fits_per_draw, len(problem.path)
         for r in range(self.repeats):
             losses = np.zeros((self.cv, models, problem.n_samples))

@@ -48,7 +48,8 @@ def drawn_optimism(
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     cost, planned = problem.design.fits_per_draw, planned or draws.stop
     results: list[Floats] = []
-    for result in spread(judge, [(i,) for i in draws], n_jobs, problem.finished("reference")):
+    finished = problem.finished("reference", reference, draws.start, evenly)
+    for result in spread(judge, [(i,) for i in draws], n_jobs, finished):
         results.append(result)
         problem.progress((draws.start + len(results)) * cost, planned * cost)
     return np.stack(results)

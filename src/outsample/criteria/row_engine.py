@@ -124,7 +124,8 @@ def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _Fol
 def _from_refits(problem: Problem, splits: Splits, risk: _FoldRisk | None, keep: bool) -> Tested:
     judge = _Judge(problem, splits.folds, risk, keep)
     risks, kept, n_fits = [], None, problem.design.fits_per_draw
-    results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, problem.finished("folds"))
+    finished = problem.finished("folds", risk is None, keep)
+    results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
     for k, (cost, fold_risk, *predicted) in enumerate(results):
         n_fits += int(cost)
         problem.progress(n_fits, n_fits + int(cost) * (len(splits) - k - 1))

@@ -138,7 +138,7 @@ class CrossValidation(RowCriterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
         if problem.path.solves_further or problem.design.tied:
-            problem = problem.on(RefitPath.of(problem.path), problem.branch)
+            problem = problem.on(RefitPath.of(problem.path))
         return super()._curve(problem)
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference
@@ -20,7 +19,7 @@ from outsample.criteria.labels import Permutation
 from outsample.criteria.reference_engine import optimism_around
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, LabelDraws
-from outsample.learners import fit, respond, seeded
+from outsample.learners import fit, respond, seeded, with_params
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, Problem
 from outsample.running import child_seed
@@ -115,7 +114,7 @@ def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
         return None, 0
     if problem.response == "predict_proba":
         return problem.fitted[model], 0
-    estimator = seeded(clone(problem.path.estimator).set_params(**problem.path.params[model]), problem.real_seed)
+    estimator = seeded(with_params(problem.path.estimator, problem.path.params[model]), problem.real_seed)
     if not hasattr(estimator, "predict_proba"):
         return None, 0
     fit(estimator, problem.X, classes[problem.y], problem.weight)

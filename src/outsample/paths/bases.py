@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
@@ -20,6 +19,7 @@ from sklearn.preprocessing import (
 )
 
 from outsample.columns import LeadingColumns
+from outsample.learners import with_params
 
 from .order import is_whole
 
@@ -86,7 +86,7 @@ def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Any) ->
     """(fitted steps, transformed X)."""
     if not steps:
         return (), X
-    pipeline = clone(Pipeline(list(steps))).set_params(**params)
+    pipeline = with_params(Pipeline(list(steps)), params)
     table = pipeline.fit_transform(X)
     return (pipeline,), table
 
@@ -119,7 +119,7 @@ def _column_count(varying: Any, inner: str, value: int, X: Any) -> int:
     if type(varying) is LeadingColumns:
         return min(int(value), _width(X))
     first_row = np.asarray(X[:1]) if not hasattr(X, "iloc") else X.iloc[:1]
-    return int(clone(varying).set_params(**{inner: value}).fit(first_row).n_output_features_)
+    return int(with_params(varying, {inner: value}).fit(first_row).n_output_features_)
 
 
 def _width(table: Any) -> int:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
+
+from outsample.learners import with_params
 
 from .base import Array, Design, Floats
 from .grid import GridPath
@@ -41,7 +42,7 @@ class KernelRidgePath(GridPath):
             return self.refitting(X, classes, weight)
 
         def refitted(model: int) -> tuple[Any, Any]:
-            return clone(self.estimator).set_params(**self.params[model]), X
+            return with_params(self.estimator, self.params[model]), X
 
         # Refitting on part of the rows would need the matching columns of a given Gram matrix as well.
         given = self.estimator.kernel == "precomputed"

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from outsample.learners import constant_response, fit, respond
+from outsample.learners import constant_response, fit, respond, with_params
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path, confusion_shares
@@ -83,7 +82,7 @@ class LinearClassifierDesign(Design):
         weight = None if self.weight is None else self.weight[~inside]
         answers = []
         for params in self._path.params:
-            model = clone(self._path.estimator).set_params(**params)
+            model = with_params(self._path.estimator, params)
             fit(model, self._X[~inside], self._class_labels[labels], weight)
             answers.append(respond(model, self._X[inside], response, self._class_labels))
         return np.stack(answers)

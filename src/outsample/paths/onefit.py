@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from outsample.learners import FitError, constant_response, encode, fit, in_class_order, seeded
+from outsample.learners import FitError, constant_response, encode, fit, in_class_order, seeded, with_params
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
@@ -91,7 +90,7 @@ class OneFitPath(GridPath):
 
     def richest(self) -> Any:
         """An unfitted estimator with the settings of the richest model."""
-        return clone(self.estimator).set_params(**self.params[-1])
+        return with_params(self.estimator, self.params[-1])
 
     @abstractmethod
     def answers(self, model: Any, X: Any, response: str) -> Iterable[Array]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from outsample.learners import with_params
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
@@ -60,7 +61,7 @@ class DepthDesign(CutTreeDesign):
     """In-sample from one growth, on new X from one scikit-learn fit per depth."""
 
     def __init__(self, path: DepthPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
-        whole = clone(path.estimator).set_params(**path.params[-1])
+        whole = with_params(path.estimator, path.params[-1])
         deepest = whole.max_depth or _DEEPEST
         super().__init__(path, whole, min(n_rows(X), 2 ** min(deepest, _DEEPEST)), X, classes, weight)
         self._each = RefitPath(path.estimator, "max_depth", [p["max_depth"] for p in path.params]).bind(

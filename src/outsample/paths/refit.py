@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from outsample.learners import FitError, constant_response, fit, respond, seeded
+from outsample.learners import FitError, constant_response, fit, respond, seeded, with_params
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
@@ -104,7 +103,7 @@ class _Members:
         self._members: list[tuple[int, Any]] = []
         known: dict[frozenset[tuple[str, Any]], int] = {}
         for params in path.params:
-            model = clone(path.estimator).set_params(**params)
+            model = with_params(path.estimator, params)
             head, tail, _ = split_head(model)
             steps = () if head is None else head.named_steps
             key = frozenset((k, _identity(v)) for k, v in params.items() if k.split("__")[0] in (*steps, "steps"))

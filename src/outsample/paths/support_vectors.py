@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 from sklearn.utils import check_array
 
-from outsample.learners import encode
+from outsample.learners import encode, with_params
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats
@@ -57,7 +57,7 @@ class SupportVectorDesign(DrawByDraw):
         self._X = _double(X)
         self._kernel = Kernel(path.estimator, self._X)
         self._gram = self._kernel(self._X, self._X)
-        self._machines = [clone(path.estimator).set_params(kernel="precomputed", **params) for params in path.params]
+        self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
         self._codes_suffice = codes_suffice(path.estimator)
 
     def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterator[Array]:
