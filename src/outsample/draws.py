@@ -12,12 +12,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.cached import cached_property
 from outsample.running import child_generator
 from outsample.threads import n_threads, over_slices
 

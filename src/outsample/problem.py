@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.cached import cached_property
 from outsample.choosing_losses import choose_loss
 from outsample.chunks import chunks
 from outsample.curve import RiskCurve

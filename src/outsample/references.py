@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.cached import cached_property
 from outsample.losses import Floats, Loss, SquaredLoss, weighted_mean
 from outsample.scorers import FRESH_LABELS, SetLoss
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from outsample.cached import cached_property
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from outsample.cached import cached_property
 from outsample.tables import n_rows, rows
 from outsample.threads import thread_pools
 
