@@ -1,4 +1,7 @@
-"""Threads for kernels that release the lock: kept between calls, because starting one costs a millisecond."""
+"""Threads for kernels that release Python's lock, and how many of them this process may use.
+
+Threads are kept between calls, because starting one costs a millisecond. They run wherever the system puts them.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,35 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import joblib
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from .crew import Crew
-
 _here = threading.local()
+# joblib sets them in its worker processes, so that all workers together use every processor once.
+_LIMITS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 
 
-@cache
 def n_threads() -> int:
-    """Processors this process may use."""
-    return int(joblib.cpu_count())
+    """How many threads to use: no more than anyone who may say so allows.
+
+    These are the processors of this process or its container, NUMBA_NUM_THREADS and OMP_NUM_THREADS,
+    `joblib.parallel_config(inner_max_num_threads=…)`, and the limit of OpenMP, which `threadpool_limits` sets.
+    """
+    inner = getattr(get_active_backend()[0], "inner_max_num_threads", None)
+    openmp = [pool.num_threads for pool in thread_pools().lib_controllers if pool.user_api == "openmp"]
+    told = (joblib.cpu_count(), inner, *map(_from_environment, _LIMITS), *openmp)
+    return min(int(limit) for limit in told if limit)
+
+
+def _from_environment(name: str) -> int | None:
+    """The number of threads an environment variable allows; None where it does not say."""
+    first = os.environ.get(name, "").split(",")[0].strip()
+    return int(first) if first.isdecimal() else None
 
 
 @cache
@@ -62,9 +78,9 @@ one_blas_thread = _OneBlasThread()
 
 
 @cache
-def _helpers() -> Crew:
-    """The threads beside the calling one."""
-    return Crew(max(1, n_threads() - 1), _mark_helper)
+def _helpers() -> ThreadPoolExecutor:
+    """The threads beside the calling one, each started when it is first needed."""
+    return ThreadPoolExecutor(max(1, int(joblib.cpu_count()) - 1), initializer=_mark_helper)
 
 
 if hasattr(os, "register_at_fork"):
@@ -76,12 +92,8 @@ def _mark_helper() -> None:
     _here.is_helper = True
 
 
-def threads_apart() -> AbstractContextManager[None]:
-    """Keep the calling thread and those beside it on different processors, for work of several milliseconds.
-
-    It costs a tenth of a millisecond.
-    """
-    return nullcontext() if getattr(_here, "is_helper", False) else _helpers().apart()
+def _is_helper() -> bool:
+    return getattr(_here, "is_helper", False)
 
 
 def side_by_side(work: Callable[[int], Any], parts: int) -> list[Any]:
@@ -89,9 +101,9 @@ def side_by_side(work: Callable[[int], Any], parts: int) -> list[Any]:
 
     Work that itself asks for threads does its parts one after the other: helpers never wait for helpers.
     """
-    if parts == 1 or getattr(_here, "is_helper", False):
+    if parts == 1 or _is_helper():
         return [work(part) for part in range(parts)]
-    others = _helpers().start(work, range(1, parts))
+    others = [_helpers().submit(work, part) for part in range(1, parts)]
     return [work(0), *(other.result() for other in others)]
 
 
@@ -127,16 +139,15 @@ def in_stages(
     thread is free takes the next task, or prepares a block when few tasks are left.
     """
     stages = _Stages(prepare, work, blocks, parts)
-    alone = parts == 1 or getattr(_here, "is_helper", False)
-    with nullcontext() if alone else threads_apart():
-        others = [] if alone else _helpers().start(stages.take_turns, range(1, parts))
-        try:
-            while stages.step(0):
-                yield from stages.results()
-        finally:
-            stages.stop()
-            for other in others:
-                other.result()
+    alone = parts == 1 or _is_helper()
+    others = [] if alone else [_helpers().submit(stages.take_turns, part) for part in range(1, parts)]
+    try:
+        while stages.step(0):
+            yield from stages.results()
+    finally:
+        stages.stop()
+        for other in others:
+            other.result()
     yield from stages.results()
 
 

@@ -7,12 +7,12 @@ keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one m
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.cached import cached_property
 from outsample.chunks import chunks
 
 from .base import Array, Floats, Smoother
@@ -59,11 +59,12 @@ class LinearFits:
 
     def fitted(self, y: Floats) -> Floats:
         """In-sample predictions, (models, n[, outputs]), not to be written to: those of the last labels are kept."""
-        if self._last is None or not np.array_equal(self._last[0], y):
+        last = self._last
+        if last is None or not np.array_equal(last[0], y):
             answer = combined(self.kept, self.coefficients(y), self.basis)
             answer.flags.writeable = False
-            self._last = y, answer
-        return self._last[1]
+            self._last = last = y, answer
+        return last[1]
 
     def moments(self, y: Floats, center: float) -> Floats:
         """Weighted means of (y − ĝ)² and (ĝ − center)², (models, 2), block of rows by block of rows."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 
 import numpy as np
 
-from outsample.threads import in_turn, n_threads, one_blas_thread, threads_apart
+from outsample.threads import in_turn, n_threads, one_blas_thread
 
 from .base import Floats
 from .nearest_pairs import settle_near_pairs
 from .single_precision import FEW_MORE, Integers, Neighbours, SinglePrecision, distances_as_integers
 
 _MOST_NEIGHBOURS = 256
-# Rows × rows × columns that a second thread is worth, and a processor of its own for each.
-_SMALL, _LARGE = 5_000_000, 200_000_000
+# Rows × rows × columns up to which a second thread is not worth waking.
+_SMALL = 5_000_000
 # Rows and columns from which on it is worth while to compare each pair once only.
 _MANY_ROWS, _MANY_COLUMNS = 3_000, 16
 
@@ -32,7 +31,7 @@ def nearest_rows(X: Floats, k: int) -> Neighbours | None:
     n, d = X.shape
     neighbours = np.empty((n, k), np.int32)
     threads = n_threads() if X.size * n > _SMALL else 1
-    with one_blas_thread, threads_apart() if X.size * n > _LARGE else nullcontext():
+    with one_blas_thread:
         once = n >= _MANY_ROWS and d >= _MANY_COLUMNS
         left = settle_near_pairs(table, neighbours, threads) if once else np.arange(n)
         if len(left):

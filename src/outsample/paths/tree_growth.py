@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -112,8 +113,7 @@ class Grower:
         self._weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
         self._total_weight = float(self.n_samples if weight is None else self._weight.sum())
         self._entropy = criterion in ("entropy", "log_loss")
-        self._threads = n_threads()
-        self._table = kernel.presort(X, self._threads)
+        self._table = kernel.presort(X, n_threads())
         self._mass = np.empty(self._weight.size, np.int64)
         self._mass_unit = 1.0
         if weight is not None:
@@ -135,7 +135,7 @@ class Grower:
         """
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
-        spaces = self._workspaces(threads, n_histograms)
+        spaces = [self._workspace(n_histograms) for _ in range(threads)]
         together = max(1, min(self._together, math.ceil(draws / threads)))
         blocks = [range(first, min(first + together, draws)) for first in range(0, draws, together)]
 
@@ -145,7 +145,8 @@ class Grower:
         def grown(task: tuple[Array, NDArray[np.int64]], thread: int) -> Growth:
             return self._grow_one(*task, spaces[thread], with_leaves)
 
-        return in_stages(begun, grown, blocks, threads)
+        yield from in_stages(begun, grown, blocks, threads)
+        self._spaces.extend(spaces)
 
     def _begun(self, Y: Array) -> list[tuple[Array, NDArray[np.int64]]]:
         """Each label vector with the histogram its tree begins with, without labels where the kernel counts them."""
@@ -154,12 +155,13 @@ class Grower:
         Y = Y.astype(np.uint8, copy=False)
         return list(zip(Y, self._kernel.roots_of(self._table, self._sizes, Y), strict=True))
 
-    def _workspaces(self, threads: int, n_histograms: int) -> list[Any]:
-        """Memory for each thread, kept for the next label vectors."""
-        self._spaces = [space for space in self._spaces if len(space.counts) == n_histograms]
-        while len(self._spaces) < threads:
-            self._spaces.append(self._kernel.Workspace(self._table, self._rules, n_histograms))
-        return self._spaces[:threads]
+    def _workspace(self, n_histograms: int) -> Any:
+        """Memory for one thread, kept from earlier label vectors where nobody else has it: callers may be many."""
+        with suppress(IndexError):
+            while len((space := self._spaces.pop()).counts) != n_histograms:
+                pass
+            return space
+        return self._kernel.Workspace(self._table, self._rules, n_histograms)
 
     def _grow_one(self, y: Array, root: NDArray[np.int64], space: Any, with_leaves: bool) -> Growth:
         points, origin, rules = self._points(y, space)
@@ -238,7 +240,7 @@ class Grower:
         n_bytes = self._kernel.Workspace.n_bytes
         fixed = n_bytes(self._table, self._rules, 0)
         each = n_bytes(self._table, self._rules, 1) - fixed
-        threads = max(1, min(self._threads, draws))
+        threads = max(1, min(n_threads(), draws))
         while threads > 1 and threads * (fixed + 8 * each) > MEMORY_BUDGET:
             threads -= 1
         room = (MEMORY_BUDGET // threads - fixed) // max(each, 1)
