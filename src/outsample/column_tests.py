@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outsample.choosing_schemes import choose_scheme, looks_real
 from outsample.draws import LabelDraws
+from outsample.learners import is_pairwise
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, pose
 from outsample.running import child_seed, seed_sequence
@@ -168,6 +169,11 @@ def _share_between_classes(unit: Floats, y: Array) -> tuple[Array, Measure, str]
 
 
 def _one_by_one(estimator: Any, table: Floats, y: Any, seed: np.random.SeedSequence) -> tuple[Array, Measure, str]:
+    if is_pairwise(estimator):
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} reads pairs of rows, which cannot be tested column by column; "
+            "use permutation_test"
+        )
     tests = [InSample(pose(estimator, table[:, [j]], y, random_state=seed)) for j in range(table.shape[1])]
     return tests[0].labels, lambda Y: np.stack([test(Y) for test in tests], axis=1), tests[0].name
 

@@ -189,11 +189,12 @@ class _Measure:
 
     def __init__(self, path: Path, X: Any, seed: np.random.SeedSequence) -> None:
         self.path, self.X, self.seed = path, X, seed
+        self.pairwise = path.pairwise
 
     def __call__(self, half: int, size: int, subset: int) -> float:
         rng = child_generator(self.seed, size, subset)
         chosen = rng.permutation(n_rows(self.X))[: 2 * half]
-        design = self.path.bind(rows(self.X, chosen), np.array([0, 1]))
+        design = self.path.bind(rows(self.X, chosen, chosen if self.pairwise else None), np.array([0, 1]))
         labels = rng.integers(0, 2, (LABELS_PER_SUBSET, 2 * half))
         seeds = [child_integer(self.seed, size, subset, i) for i in range(LABELS_PER_SUBSET)]
         right = np.trace(design.confusions(labels, seeds), axis1=2, axis2=3)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from outsample.curve import MODEL_AXES, RiskCurve
-from outsample.learners import with_params
+from outsample.learners import is_pairwise, with_params
 from outsample.paths import Path, RefitPath, find_path
 
 Positions = NDArray[np.intp]
@@ -90,17 +90,31 @@ def branches(
 ) -> list[Branch]:
     """The paths that together cover some settings: one per setting of the parameters that are not the path's."""
     found: list[Branch] = []
-    for positions in _same_parameters(candidates):
+    for positions in _served_alike(estimator, candidates):
         found += _branches_of_one(estimator, candidates, positions, response, weighted, fast)
     return found
 
 
-def _same_parameters(candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
-    """Positions of settings that name the same parameters, together."""
-    groups: dict[tuple[str, ...], list[int]] = {}
+def _served_alike(estimator: Any, candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
+    """Positions of settings that name the same parameters and read the same kind of X, pairwise or not, together."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    known: dict[str, bool] = {}
     for position, candidate in enumerate(candidates):
-        groups.setdefault(tuple(sorted(candidate)), []).append(position)
+        # Numbers do not change what X is.
+        telling = {name: value for name, value in candidate.items() if not isinstance(value, int | float | np.number)}
+        key = repr(sorted((name, _identity(value)) for name, value in telling.items()))
+        if key not in known:
+            known[key] = _reads_pairs(estimator, telling)
+        groups.setdefault((known[key], *sorted(candidate)), []).append(position)
     return list(groups.values())
+
+
+def _reads_pairs(estimator: Any, params: dict[str, Any]) -> bool:
+    """Whether a setting makes X pairwise; one that cannot be set is left to the fit to reject."""
+    try:
+        return is_pairwise(estimator, params)
+    except (ValueError, TypeError, AttributeError):
+        return False
 
 
 def _branches_of_one(

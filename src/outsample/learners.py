@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 Array = NDArray[Any]
@@ -51,6 +52,14 @@ def last_step(estimator: Any) -> Any:
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
+
+
+def is_pairwise(estimator: Any, params: Mapping[str, Any] | None = None) -> bool:
+    """Whether a learner, with `params` set, reads a number for every pair of rows: a precomputed kernel or distances."""
+    if params:
+        own = {name: clone(value, safe=False) for name, value in params.items()}
+        estimator = clone(estimator).set_params(**own)
+    return bool(get_tags(estimator).input_tags.pairwise)
 
 
 def takes_weight(estimator: Any) -> bool:

@@ -14,12 +14,12 @@ from outsample.choosing_losses import choose_loss
 from outsample.chunks import chunks
 from outsample.curve import RiskCurve
 from outsample.fingerprints import fingerprint
-from outsample.learners import takes_weight
+from outsample.learners import is_pairwise, takes_weight
 from outsample.losses import Floats, Loss, weighted_mean
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, seed_sequence
-from outsample.tables import as_table, n_rows
+from outsample.tables import as_pairs, as_table, n_rows
 from outsample.target import Target, as_target
 from outsample.threads import one_blas_thread
 
@@ -257,6 +257,8 @@ def pose(
     X = as_table(X)
     n = n_rows(X)
     target = as_target(y, estimator, n)
+    if is_pairwise(estimator):
+        X = as_pairs(X, type(estimator).__name__)
     chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)
     weight = _checked_weight(sample_weight, n, estimator)
     path = find_path(estimator, parameter, values, response=response, weighted=weight is not None, fast=fast)

@@ -58,6 +58,10 @@ class ApproximateLeaveOneOut(Criterion):
             raise ValueError(
                 'groups: criterion "alo" leaves out single rows; use "kfold", which leaves out whole groups'
             )
+        if problem.path.pairwise:
+            raise ValueError(
+                'X: criterion "alo" cannot leave a row out of a precomputed kernel or of distances; use "loo" or "kfold"'
+            )
         for params in problem.path.params:
             tail = last_step(with_params(problem.path.estimator, params))
             if not knows(tail):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from outsample.learners import FitError
 from outsample.problem import ROW_SPLITS, Problem
 from outsample.running import child_integer
-from outsample.tables import rows
+from outsample.tables import split_rows
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -25,14 +25,15 @@ class FitsOnRows:
 
     def __init__(self, problem: Problem, address: int, unit: str, planned: int) -> None:
         self.path, self.X, self.y = problem.path, problem.X, problem.y
-        self.classes, self.response = problem.target.classes, problem.response
+        self.classes, self.response, self.pairwise = problem.target.classes, problem.response, problem.path.pairwise
         self.seed, self.address, self.unit, self.planned = problem.seed, address, unit, planned
 
     def predictions(self, number: int, train: Rows, weight: Floats | None, test: Rows) -> Array:
         """Answers (models, test rows[, classes or outputs]) after unit `number` of the work was fitted to `train`."""
         seed = child_integer(self.seed, ROW_SPLITS, self.address, number)
         try:
-            design = self.path.bind(rows(self.X, train), self.classes, weight)
-            return design.predict(self.y[train], rows(self.X, test), self.response, seed)
+            X_train, X_test = split_rows(self.X, train, test, pairwise=self.pairwise)
+            design = self.path.bind(X_train, self.classes, weight)
+            return design.predict(self.y[train], X_test, self.response, seed)
         except Exception as error:
             raise FitError(f"{self.unit} {number + 1} of {self.planned}: {error}") from error

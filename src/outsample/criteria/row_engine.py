@@ -17,7 +17,7 @@ from outsample.problem import ROW_SPLITS, Problem
 from outsample.running import child_generator, child_integer, spread
 from outsample.scorers import SetLoss
 from outsample.splits import Rows, Split, Splits
-from outsample.tables import rows
+from outsample.tables import split_rows
 from outsample.threads import one_blas_thread
 
 Array = NDArray[Any]
@@ -148,7 +148,7 @@ class _Judge:
     def __init__(self, problem: Problem, folds: Sequence[Split], risk: _FoldRisk | None, keep: bool) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
         self.classes, self.response, self.seed = problem.target.classes, problem.response, problem.seed
-        self.folds, self.risk, self.keep = folds, risk, keep
+        self.folds, self.risk, self.keep, self.pairwise = folds, risk, keep, problem.path.pairwise
 
     def __call__(self, k: int) -> tuple[Array, ...]:
         """(learning episodes, risk of every model if folds are judged, predictions if they are kept)."""
@@ -162,6 +162,7 @@ class _Judge:
 
     def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
         weight = None if self.weight is None else self.weight[fold.train]
-        design = self.path.bind(rows(self.X, fold.train), self.classes, weight)
-        predicted = design.predict(self.y[fold.train], rows(self.X, fold.test), self.response, seed)
+        X_train, X_test = split_rows(self.X, fold.train, fold.test, pairwise=self.pairwise)
+        design = self.path.bind(X_train, self.classes, weight)
+        predicted = design.predict(self.y[fold.train], X_test, self.response, seed)
         return predicted, design.fits_per_draw

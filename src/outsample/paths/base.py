@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.cached import cached_property
+from outsample.learners import is_pairwise
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -118,6 +119,14 @@ class Path(ABC):
 
     def __len__(self) -> int:
         return len(self.params)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X holds a number for every pair of rows, so that its columns follow the rows fitted.
+
+        The models of a path agree on it: see `families.branches`.
+        """
+        return is_pairwise(self.estimator, self.params[0])
 
     @property
     def name(self) -> str:

@@ -44,9 +44,7 @@ class KernelRidgePath(GridPath):
         def refitted(model: int) -> tuple[Any, Any]:
             return with_params(self.estimator, self.params[model]), X
 
-        # Refitting on part of the rows would need the matching columns of a given Gram matrix as well.
-        given = self.estimator.kernel == "precomputed"
-        return LinearDesign([part], None if given else refitted, classes, weight)
+        return LinearDesign([part], refitted, classes, weight)
 
 
 def _kernel_part(estimator: Any, X: Any, alphas: Floats, weight: Floats | None) -> Part | None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from outsample.cached import cached_property
-from outsample.learners import fit
-from outsample.tables import rows
+from outsample.learners import fit, is_pairwise
+from outsample.tables import split_rows
 
 from .base import Array, Design, Floats, Smoother
 from .left_out import left_out
@@ -130,8 +130,9 @@ class LinearDesign(Design):
         estimator, X = self._refitted(model)
         train, test = np.flatnonzero(~inside), np.flatnonzero(inside)
         weight = None if self.weight is None else self.weight[train]
-        learner = fit(clone(estimator), rows(X, train), targets[train], weight)
-        return np.asarray(learner.predict(rows(X, test)), dtype=np.float64)
+        X_train, X_test = split_rows(X, train, test, pairwise=is_pairwise(estimator))
+        learner = fit(clone(estimator), X_train, targets[train], weight)
+        return np.asarray(learner.predict(X_test), dtype=np.float64)
 
     def _gathered(self, answer: Callable[[Part], Floats]) -> Floats:
         """Each part's answer, in the order of the path."""

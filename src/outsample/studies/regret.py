@@ -15,8 +15,8 @@ from sklearn.model_selection import train_test_split
 
 from outsample.comparing import Comparison, compare
 from outsample.criteria import (
+    CRITERIA,
     Auto,
-    CrossValidation,
     ExpectedDiscrepancy,
     LabelBootstrap,
     LeaveOneOut,
@@ -28,13 +28,13 @@ from outsample.criteria import (
 )
 from outsample.criteria.base import Criterion
 from outsample.families import branches, candidates_of
-from outsample.learners import encode
+from outsample.learners import encode, is_pairwise
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, silent
 from outsample.running import child_integer
 from outsample.studies.regret_record import RegretStudy
 from outsample.studies.units import common_facts, finished_units
-from outsample.tables import as_table, n_rows, rows
+from outsample.tables import as_table, n_rows, split_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ BUDGETED: dict[str, Callable[[int], Criterion]] = {
     "label-bootstrap": LabelBootstrap,
     "rademacher": Rademacher,
     "expected-discrepancy": ExpectedDiscrepancy,
-    "kfold": CrossValidation,
+    "kfold": CRITERIA["kfold"],
     "loo": LeaveOneOut,
     "two-stage": TwoStagePermutation,
     "rows-and-labels": RowsAndLabels,
@@ -173,7 +173,8 @@ def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
     X, y = as_table(case.X), np.asarray(case.y)
     train, test = _parts(case.estimator, y, n_rows(X), child_integer(*address, 0))
     settings = {"loss": case.loss, "random_state": child_integer(*address, 1), "n_jobs": 1}
-    X_train, y_train = rows(X, train), y[train]
+    X_train, X_test = split_rows(X, train, test, pairwise=is_pairwise(case.estimator))
+    y_train = y[train]
     found = compare(
         case.estimator,
         X_train,
@@ -184,7 +185,7 @@ def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
         progress=silent,
         **settings,
     )
-    errors, models = _held_out(pose(case.estimator, X_train, y_train, **settings), case, rows(X, test), y[test])
+    errors, models = _held_out(pose(case.estimator, X_train, y_train, **settings), case, X_test, y[test])
     chosen = [models.index(params) for params in found.params.values()]
     return np.concatenate([[errors.min()], errors[chosen]]), _episodes(found)
 
