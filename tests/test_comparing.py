@@ -150,7 +150,7 @@ def test_any_rule_chooses():
         (["kfolds"], "did you mean 'kfold'"),
         (["kfold", "gcv"], "'gcv' is a formula for squared loss"),
         (["kfold", "rademacher"], "Rademacher signs need two classes, y has 3 classes"),
-        (["holdout", CrossValidation(60)], "cv=60 asks for more folds than the smallest class"),
+        (["holdout", CrossValidation(60)], "cv=60 asks for more folds than any class has rows"),
     ],
 )
 def test_every_criterion_is_checked_before_any_fit(criteria, sentence):

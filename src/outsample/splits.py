@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
+    KFold,
     ShuffleSplit,
     StratifiedGroupKFold,
+    StratifiedKFold,
     StratifiedShuffleSplit,
     check_cv,
 )
@@ -46,6 +48,12 @@ class Splits:
 
     folds: Sequence[Split]
     notes: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+
+    def warn(self) -> None:
+        """Pass on what the splitter warned of: a class with fewer rows than folds, say."""
+        for message in self.warned:
+            warnings.warn(message, UserWarning, stacklevel=2)
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -88,7 +96,9 @@ class Splits:
         return np.bincount(self.tested, minlength=n)
 
 
-def cross_validation_splits(cv: Any, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int) -> Splits:
+def cross_validation_splits(
+    cv: Any, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int, shuffle: bool = False
+) -> Splits:
     """The splits of `cv`.
 
     Parameters
@@ -97,10 +107,11 @@ def cross_validation_splits(cv: Any, X: Any, y: Array, *, classifier: bool, grou
         scikit-learn's own rule: consecutive folds, stratified for classifiers; with groups, folds of whole groups.
     y : (n,) labels or class codes.
     seed : for splitters that draw at random and have no random state of their own.
+    shuffle : whether the folds of a number are drawn at random instead.
     """
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+    if is_number_of_folds(cv):
         _check_number_of_folds(int(cv), y, classifier, groups)
-    splitter = _splitter(cv, y, classifier, groups)
+    splitter = _splitter(cv, y, classifier, groups, shuffle)
     if getattr(splitter, "random_state", 0) is None:
         splitter = copy.copy(splitter)
         splitter.random_state = seed
@@ -110,8 +121,8 @@ def cross_validation_splits(cv: Any, X: Any, y: Array, *, classifier: bool, grou
     folds = tuple(_checked_split(k, pair, n_rows(X)) for k, pair in enumerate(pairs))
     if not folds:
         raise ValueError(f"cv: {splitter!r} gives no split")
-    said = [str(w.message) for w in caught if "groups parameter is ignored" not in str(w.message)]
-    return Splits(folds, (*dict.fromkeys(said), *_torn_groups(folds, groups)))
+    said = tuple(dict.fromkeys(m for w in caught if "groups parameter is ignored" not in (m := str(w.message))))
+    return Splits(folds, (*said, *_torn_groups(folds, groups)), said)
 
 
 def hold_out_split(
@@ -159,10 +170,17 @@ def one_row_out(n: int, left_out: Rows, groups: Array | None = None) -> Splits:
     return Splits(_OneRowOut(n, left_out), (_TORN,) if company else ())
 
 
-def _splitter(cv: Any, y: Array, classifier: bool, groups: Array | None) -> Any:
-    if groups is None or not isinstance(cv, int | np.integer):
+def is_number_of_folds(cv: Any) -> bool:
+    """Whether `cv` is a number of folds and not a splitter or a list of splits."""
+    return isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+
+
+def _splitter(cv: Any, y: Array, classifier: bool, groups: Array | None, shuffle: bool) -> Any:
+    if not is_number_of_folds(cv) or (groups is None and not shuffle):
         return check_cv(cv, y, classifier=classifier)
-    return StratifiedGroupKFold(cv) if classifier else GroupKFold(cv)
+    if groups is None:
+        return (StratifiedKFold if classifier else KFold)(cv, shuffle=shuffle)
+    return (StratifiedGroupKFold if classifier else GroupKFold)(cv, shuffle=shuffle)
 
 
 def _check_number_of_folds(cv: int, y: Array, classifier: bool, groups: Array | None) -> None:
@@ -172,13 +190,9 @@ def _check_number_of_folds(cv: int, y: Array, classifier: bool, groups: Array | 
         n_groups = len(np.unique(groups))
         if cv > n_groups:
             raise ValueError(f"cv={cv} asks for more folds than there are groups; use at most {n_groups}")
-    elif classifier:
-        smallest = int(np.bincount(y).min())
-        if cv > smallest:
-            other = f"cv={smallest}" if smallest > 1 else f"cv=KFold({cv})"
-            raise ValueError(
-                f"cv={cv} asks for more folds than the smallest class has rows, which is {smallest}; use {other}"
-            )
+    largest = int(np.bincount(y).max()) if classifier else cv
+    if cv > largest:
+        raise ValueError(f"cv={cv} asks for more folds than any class has rows; use at most {largest}")
 
 
 def _checked_split(k: int, pair: Any, n: int) -> Split:

@@ -81,7 +81,9 @@ class CrossValidated:
         self.problem, self.cv, self.labels = problem, cv, problem.y
         learner = type(last_step(problem.path.estimator)).__name__
         self.name = f"cross-validated {problem.loss.name} score of {learner}"
-        self.fits_per_draw = len(self._splits(problem.y)) * problem.design.fits_per_draw
+        splits = self._splits(problem.y)
+        splits.warn()
+        self.fits_per_draw = len(splits) * problem.design.fits_per_draw
 
     def _splits(self, y: Array) -> Any:
         problem = self.problem

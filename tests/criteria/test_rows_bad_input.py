@@ -36,9 +36,9 @@ class Unfittable(DecisionTreeClassifier):
         (lambda: CrossValidation("ten"), "cv must be a number of folds, a splitter or pairs"),
         (lambda: CrossValidation(2.5), "cv must be a number of folds, a splitter or pairs"),
         (lambda: CrossValidation(error="wrong"), "error must be .* got 'wrong'"),
-        (lambda: LeaveOneOut(0), "budget must be a positive integer or None, got 0"),
-        (lambda: LeaveOneOut(2.5), "budget must be a positive integer or None, got 2.5"),
-        (lambda: LeaveOneOut("all"), "budget must be a positive integer or None, got 'all'"),
+        (lambda: LeaveOneOut(0), "budget must be None or a whole number of at least 1, got 0"),
+        (lambda: LeaveOneOut(2.5), "budget must be None or a whole number of at least 1, got 2.5"),
+        (lambda: LeaveOneOut("all"), "budget must be None or a whole number of at least 1, got 'all'"),
     ],
 )
 def test_settings_are_checked_when_made(made, sentence):
@@ -50,8 +50,7 @@ def test_settings_are_checked_when_made(made, sentence):
     ("criterion", "y", "options", "sentence"),
     [
         (CrossValidation(200), Y, {}, "cv=200 asks for more folds than X has rows; use at most 150"),
-        (CrossValidation(10), RARE, {}, "smallest class has rows, which is 7; use cv=7"),
-        (CrossValidation(10), ALONE, {}, r"smallest class has rows, which is 1; use cv=KFold\(10\)"),
+        (CrossValidation(51), Y, {}, "cv=51 asks for more folds than any class has rows; use at most 50"),
         (CrossValidation(10), Y, {"groups": np.arange(150) % 4}, "cv=10 asks for more folds than there are groups"),
         (CrossValidation([([0, 1], [1, 2])]), Y, {}, "fold 1 tests 1 rows that it also trains on, the first is row 1"),
         (CrossValidation([([0, 1], [150])]), Y, {}, "test rows of fold 1 are not all between 0 and 149"),
@@ -93,8 +92,10 @@ def test_a_failing_fold_is_named():
         CrossValidation(3).curve(problem)
 
 
-def test_a_splitters_warning_becomes_a_note():
-    curve = CrossValidation(StratifiedKFold(10)).curve(pose(DecisionTreeClassifier(max_depth=2), X, RARE))
+def test_a_splitters_warning_is_passed_on_and_noted():
+    problem = pose(DecisionTreeClassifier(max_depth=2), X, RARE)
+    with pytest.warns(UserWarning, match="least populated class"):
+        curve = CrossValidation(StratifiedKFold(10)).curve(problem)
     assert "least populated class" in curve.notes[0]
 
 

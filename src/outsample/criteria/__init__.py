@@ -27,7 +27,7 @@ CRITERIA: dict[str, Any] = {
     "rademacher": Rademacher,
     "resubstitution": Resubstitution,
     "holdout": HoldOut,
-    "kfold": CrossValidation,
+    "kfold": partial(CrossValidation, shuffle=True),
     "loo": LeaveOneOut,
     "alo": ApproximateLeaveOneOut,
     "nested-kfold": NestedCrossValidation,

@@ -35,6 +35,7 @@ class RowCriterion(Criterion):
     def check(self, problem: Problem) -> None:
         n = problem.n_samples
         splits = self.splits(problem)
+        splits.warn()
         if self.keep_predictions and (often := splits.times_tested(n).max()) > 1:
             raise ValueError(
                 f"keep_predictions=True needs splits that test every row at most once, some row is tested {often} times"

@@ -6,7 +6,7 @@ less so the more rows are kept for the fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from outsample.losses import Floats
 from outsample.paths import RefitPath
 from outsample.problem import Problem
 from outsample.scorers import SetLoss
-from outsample.splits import Splits, cross_validation_splits, hold_out_split
+from outsample.splits import Splits, cross_validation_splits, hold_out_split, is_number_of_folds
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,14 @@ class CrossValidation(RowCriterion):
         the problem has groups), any scikit-learn splitter, or an iterable of (train rows, test rows). A splitter
         that draws at random and has no random state is seeded with the problem.
     error : "naive" or "nadeau-bengio".
+    shuffle : whether the folds of a number are drawn at random, seeded with the problem, so that the order of the
+        rows does not matter. The name "kfold" means ten such folds; `CrossValidation(10)` are those of GridSearchCV.
     keep_predictions : see `RowCriterion`.
     """
 
     cv: Any = 10
     error: Literal["naive", "nadeau-bengio"] = "naive"
+    shuffle: bool = field(default=False, kw_only=True)
     name: ClassVar[str] = "kfold"
     stands_for_scikit_learn: ClassVar[bool] = True
 
@@ -119,7 +122,7 @@ class CrossValidation(RowCriterion):
         if self.error not in ("naive", "nadeau-bengio"):
             raise ValueError(f'error must be "naive" or "nadeau-bengio", got {self.error!r}')
         cv = self.cv
-        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if is_number_of_folds(cv):
             if cv < 2:
                 raise ValueError(f"cv must be at least 2 folds, got {cv}")
         elif isinstance(cv, str) or (cv is not None and not hasattr(cv, "split")):
@@ -133,6 +136,7 @@ class CrossValidation(RowCriterion):
             classifier=problem.target.classes is not None,
             groups=problem.groups,
             seed=split_seed(problem),
+            shuffle=self.shuffle,
         )
 
     def _curve(self, problem: Problem) -> RiskCurve:
