@@ -147,7 +147,7 @@ def test_fewer_than_three_rows(n):
 
 @pytest.mark.parametrize("n_draws", [0, -1, 1.5, "ten", None])
 def test_n_draws(n_draws):
-    with pytest.raises(ValueError, match=f"n_draws must be a positive integer .* got {n_draws!r}"):
+    with pytest.raises(ValueError, match=f'n_draws must be "auto" or a whole number of at least 1, got {n_draws!r}'):
         outsample.Permutation(n_draws)
 
 

@@ -171,7 +171,7 @@ def test_bad_delta(bound, delta):
 @pytest.mark.parametrize("bound", ONE_OF_EACH)
 @pytest.mark.parametrize("n", [0, -5, 2.5])
 def test_bad_sizes(bound, n):
-    with pytest.raises(ValueError, match="positive whole number"):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         bound(n, 0.05)
 
 

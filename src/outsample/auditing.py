@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from outsample.checks import whole_number
 from outsample.choosing_losses import NAMED
 from outsample.choosing_schemes import OwnLabels, choose_scheme, looks_real
 from outsample.draws import LabelDraws
@@ -137,8 +138,7 @@ def audit(
     0.5
     """
     start = time.perf_counter()
-    if isinstance(n_draws, bool) or int(n_draws) != n_draws or n_draws < 2:
-        raise ValueError(f"n_draws must be an integer of at least 2, got {n_draws!r}")
+    count = whole_number("n_draws", n_draws, 2)
     own = OwnLabels(y)
     if len(own.codes) != n_rows(X):
         raise ValueError(f"X has {n_rows(X)} rows and y has {len(own.codes)} labels; they must be equally many")
@@ -146,7 +146,7 @@ def audit(
     run = _Watched(procedure, X)
     reported = run(y)
     allowed = choose_scheme(own.codes, groups, scheme, block_size)
-    labels = LabelDraws(allowed, own.codes, int(n_draws), child_seed(seed_sequence(random_state), LABEL_DRAWS))
+    labels = LabelDraws(allowed, own.codes, count, child_seed(seed_sequence(random_state), LABEL_DRAWS))
     draws = np.array([run(own.decoded(codes)) for codes in labels])
     return _judged(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
 

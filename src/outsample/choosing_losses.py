@@ -17,6 +17,7 @@ from outsample.losses import (
     MatrixLoss,
     SquaredLoss,
     ZeroOneLoss,
+    as_losses,
 )
 from outsample.scorers import ScorerLoss, SetFunctionLoss
 from outsample.target import Target
@@ -86,6 +87,7 @@ def _function_loss(function: Any, target: Target) -> Loss:
         result = np.asarray(function(some, some))
     except Exception as error:
         raise ValueError(f"loss {name!r} fails on the labels of y as predictions: {error}") from error
+    as_losses(result, name)
     if result.ndim > 1 or result.shape not in ((), (len(some),)):
         raise ValueError(
             f"loss {name!r} must return one number, or one per sample, shape ({len(some)},); it returned {result.shape}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.checks import whole_number
 from outsample.draws import (
     CircularShift,
     FreePermutation,
@@ -16,6 +17,7 @@ from outsample.draws import (
     PermutationWithinGroups,
 )
 from outsample.tables import rows
+from outsample.target import check_kind
 
 Array = NDArray[Any]
 
@@ -45,7 +47,7 @@ def _chosen(y: Array, groups: Array | None, scheme: Any, block_size: int | None)
     if isinstance(scheme, LabelScheme):
         return scheme
     if block_size is not None:
-        return PermutationOfBlocks(block_size)
+        return PermutationOfBlocks(whole_number("block_size", block_size))
     if scheme not in (None, *NAMES):
         raise ValueError(f"scheme must be None, a LabelScheme or one of {', '.join(NAMES)}, got {scheme!r}")
     if scheme == "circular":
@@ -88,6 +90,7 @@ class OwnLabels:
         values = np.asarray(y)
         if values.ndim == 0:
             raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
+        check_kind(values)
         distinct = np.unique(values, axis=0, return_index=True, return_inverse=True)
         self._first: NDArray[np.intp] = distinct[1]
         self.codes: NDArray[np.intp] = distinct[2].reshape(-1)

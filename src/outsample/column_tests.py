@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.checks import whole_number
 from outsample.choosing_schemes import choose_scheme, looks_real
 from outsample.draws import LabelDraws
 from outsample.learners import is_pairwise
@@ -23,6 +24,7 @@ from outsample.problem import LABEL_DRAWS, pose
 from outsample.running import child_seed, seed_sequence
 from outsample.significance_record import at_least, pvalue_of
 from outsample.statistics import InSample
+from outsample.target import check_kind
 from outsample.threads import one_blas_thread
 
 Array = NDArray[Any]
@@ -108,14 +110,11 @@ def permutation_test_columns(
     n_draws, groups, scheme, block_size, random_state : as in `permutation_test`; all columns meet the same draws.
     """
     start = time.perf_counter()
-    if isinstance(n_draws, bool) or int(n_draws) != n_draws or n_draws < 1:
-        raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}")
+    count = whole_number("n_draws", n_draws)
     table, columns = _table(X)
     seed = seed_sequence(random_state)
     labels, measure, name = _shared(table, y) if estimator is None else _one_by_one(estimator, table, y, seed)
-    draws = LabelDraws(
-        choose_scheme(labels, groups, scheme, block_size), labels, int(n_draws), child_seed(seed, LABEL_DRAWS)
-    )
+    draws = LabelDraws(choose_scheme(labels, groups, scheme, block_size), labels, count, child_seed(seed, LABEL_DRAWS))
     with one_blas_thread:
         found = _counted(measure, labels, draws)
     return replace(found, columns=columns, name=name, seconds=time.perf_counter() - start)
@@ -145,6 +144,7 @@ def _shared(table: Floats, y: Any) -> tuple[Array, Measure, str]:
     labels = np.asarray(y)
     if labels.shape != (len(table),):
         raise ValueError(f"y must have one label per row, shape ({len(table)},), got {labels.shape}")
+    check_kind(labels)
     if looks_real(labels):
         return _squared_correlation(unit, labels)
     return _share_between_classes(unit, labels)

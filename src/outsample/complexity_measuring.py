@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from outsample.checks import whole_number
 from outsample.complexity_record import Complexity
 from outsample.criteria.label_engine import measured_draws
 from outsample.draws import LabelDraws, LabelScheme, RademacherSigns, WithReplacement
@@ -45,13 +46,12 @@ def measured(
     fast: bool = True,
 ) -> Complexity:
     start = time.perf_counter()
-    if isinstance(n_draws, bool) or int(n_draws) != n_draws or n_draws < 1:
-        raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}")
+    count = whole_number("n_draws", n_draws)
     if isinstance(estimator, HypothesisSet):
-        found = _of_hypotheses(kind, scheme, estimator, y, int(n_draws), random_state)
+        found = _of_hypotheses(kind, scheme, estimator, y, count, random_state)
     else:
         problem = _problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
-        found = complexity_on(problem, kind, scheme, int(n_draws))
+        found = complexity_on(problem, kind, scheme, count)
     return replace(found, seconds=time.perf_counter() - start)
 
 

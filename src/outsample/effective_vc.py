@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.base import is_classifier
 
+from outsample.checks import whole_number
 from outsample.losses import Floats
 from outsample.paths import Path, find_path
 from outsample.running import child_generator, child_integer, seed_sequence, spread
@@ -132,8 +133,9 @@ def effective_vc_dimension(
             f"effective VC dimension is defined for classifiers, {type(estimator).__name__} is none; for regression "
             "use generalized_degrees_of_freedom"
         )
+    count = whole_number("n_draws", n_draws)
     halves = _checked_sizes(sizes, n_rows(X))
-    subsets = max(2, -(-int(n_draws) // LABELS_PER_SUBSET))
+    subsets = max(2, -(-count // LABELS_PER_SUBSET))
     measure = _Measure(find_path(estimator, fast=fast), X, seed_sequence(random_state))
     tasks = [(int(half), i, k) for i, half in enumerate(halves) for k in range(subsets)]
     values = np.array(list(spread(measure, tasks, n_jobs))).reshape(len(halves), subsets)
@@ -178,7 +180,7 @@ def _checked_sizes(sizes: Sequence[int] | None, n: int) -> NDArray[np.intp]:
         if most < SMALLEST + 1:
             raise ValueError(f"X has {n} rows; at least {2 * SMALLEST + 2} are needed")
         return np.unique(np.geomspace(SMALLEST, most, N_SIZES).round().astype(np.intp))
-    halves = np.unique(np.asarray(sizes, dtype=np.intp))
+    halves = np.unique(np.array([whole_number("sizes", size) for size in sizes], dtype=np.intp))
     if len(halves) == 0 or halves[0] < 1 or halves[-1] > most:
         raise ValueError(f"sizes must be half-sizes between 1 and {most}, half the rows of X, got {list(sizes)}")
     return halves

@@ -55,7 +55,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def is_pairwise(estimator: Any, params: Mapping[str, Any] | None = None) -> bool:
-    """Whether a learner, with `params` set, reads a number for every pair of rows: a precomputed kernel or distances."""
+    """Whether a learner with these `params` reads a number for every pair of rows: a kernel matrix or distances."""
     if params:
         own = {name: clone(value, safe=False) for name, value in params.items()}
         estimator = clone(estimator).set_params(**own)

@@ -309,6 +309,23 @@ def _log_probability(probability: Array) -> Array:
     return np.asarray(np.log(np.clip(probability, tiny, 1 - tiny)))
 
 
+def as_losses(returned: Any, name: str) -> Floats:
+    """What a user's loss returned, as real numbers.
+
+    Raises
+    ------
+    ValueError
+        For complex numbers, for what is no number at all, and for nan.
+    """
+    losses = np.asarray(returned)
+    if losses.dtype.kind not in "fiub":
+        raise ValueError(f"loss {name!r} must return real numbers, it returned {losses.dtype}")
+    if np.isnan(losses).any():
+        which = f" for {np.isnan(losses).sum()} of {losses.size} samples" if losses.ndim else ""
+        raise ValueError(f"loss {name!r} must return real numbers, it returned nan{which}")
+    return losses.astype(np.float64, copy=False)
+
+
 @dataclass(frozen=True)
 class CallableLoss(Loss):
     """Any function of labels and predictions that gives one loss per sample.
@@ -361,7 +378,7 @@ class CallableLoss(Loss):
     def _losses(self, y: Array, prediction: Array) -> Array:
         if self.classes is not None:
             y, prediction = self.classes[y], self.classes[prediction]
-        losses = np.asarray(self.function(y, prediction), dtype=np.float64)
+        losses = as_losses(self.function(y, prediction), self.name)
         if losses.shape != (len(y),):
             raise ValueError(
                 f"loss {self.name} must return one number per sample, shape ({len(y)},); it returned {losses.shape}"

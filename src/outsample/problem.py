@@ -27,6 +27,8 @@ Array = NDArray[Any]
 
 MEMORY_BUDGET = 512 * 2**20
 
+LARGEST_WEIGHT = 1e75
+
 LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
 
 
@@ -284,17 +286,33 @@ def _check_jobs(n_jobs: Any) -> None:
 def _checked_weight(sample_weight: Any, n: int, estimator: Any) -> Floats | None:
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = _real_weight(sample_weight)
     if weight.shape != (n,):
         raise ValueError(f"sample_weight must have one entry per row, shape ({n},), got {weight.shape}")
-    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise ValueError("sample_weight must be finite, non-negative and not all zero")
+    largest = float(weight.max())
+    if not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has {largest:.3g} as its largest value, squares of sums of such weights "
+            f"{'overflow' if largest > 1 else 'vanish'}; rescale them"
+        )
     if not takes_weight(estimator):
         raise ValueError(
             f"sample_weight: {type(estimator).__name__} takes no weights in fit; "
             "leave them out or use a learner that takes them"
         )
     return weight
+
+
+def _real_weight(sample_weight: Any) -> Floats:
+    weight = np.asarray(sample_weight)
+    try:
+        if weight.dtype.kind in "fiubO":
+            return weight.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"sample_weight must be real numbers, got {weight.dtype}")
 
 
 def _checked_groups(groups: Any, n: int) -> Array | None:

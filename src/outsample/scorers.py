@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
-from outsample.losses import Array, Floats, Loss
+from outsample.losses import Array, Floats, Loss, as_losses
 
 FRESH_LABELS = 20
 
@@ -95,9 +95,8 @@ class SetFunctionLoss(SetLoss):
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         if self.classes is not None:
             y, prediction = self.classes[y], self.classes[prediction]
-        if weight is None:
-            return float(self.function(y, prediction))
-        return float(self.function(y, prediction, sample_weight=weight))  # type: ignore[call-arg]
+        weighted: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
+        return float(as_losses(self.function(y, prediction, **weighted), self.name))
 
     def _label_axes(self) -> int:
         return 2 if self.multioutput else 1
@@ -182,9 +181,12 @@ class ScorerLoss(SetLoss):
         index = np.arange(len(labels))[:, None]
         weighted = {} if weight is None else {"sample_weight": weight}
         try:
-            return -float(self.scorer(frozen, index, labels, **weighted))
+            score = self.scorer(frozen, index, labels, **weighted)
         except ValueError as error:
             raise ValueError(f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: {error}") from error
+        if np.ndim(score) == 0 and np.isnan(score):
+            raise ValueError(f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: it is nan")
+        return -float(as_losses(score, self.label))
 
     def reported(self, risk: Any) -> Any:
         return None if risk is None else -risk

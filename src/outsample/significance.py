@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.choosing_schemes import choose_scheme
 from outsample.draws import LabelDraws
 from outsample.losses import Floats
@@ -93,18 +94,14 @@ def permutation_test(
 
 def _check(n_draws: int, alternative: str, sequential: bool | int) -> int | None:
     """How many exceedances are enough to stop, None for never."""
-    if isinstance(n_draws, bool) or int(n_draws) != n_draws or n_draws < 1:
-        raise ValueError(f"n_draws must be a positive integer, got {n_draws!r}")
+    whole_number("n_draws", n_draws)
     if alternative not in ALTERNATIVES:
         raise ValueError(f"alternative must be one of {', '.join(ALTERNATIVES)}, got {alternative!r}")
     if sequential is False:
         return None
     if alternative == "two-sided":
         raise ValueError('sequential stopping counts one tail; use alternative="greater" or "less"')
-    enough = ENOUGH if sequential is True else int(sequential)
-    if enough < 1:
-        raise ValueError(f"sequential must be True, False or a positive number of exceedances, got {sequential!r}")
-    return enough
+    return ENOUGH if sequential is True else whole_number("sequential", sequential, instead="True, False or ")
 
 
 def _null(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from dataclasses import dataclass
 from numbers import Real
@@ -18,6 +19,12 @@ FEWEST_ROWS = 3
 
 LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
 """Standard errors of squared losses are made of fourth powers, which overflow beyond, and vanish below."""
+
+_NO_LABELS: dict[str, tuple[type, ...]] = {
+    "complex numbers": (complex, np.complexfloating),
+    "dates": (datetime.date, np.datetime64),
+    "durations": (datetime.timedelta, np.timedelta64),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,7 @@ def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
         raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
     if n_samples < FEWEST_ROWS:
         raise ValueError(f"X has {n_samples} samples; at least {FEWEST_ROWS} are needed")
+    check_kind(labels)
     _check_complete(labels)
     return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
 
@@ -103,6 +111,14 @@ def _plain(labels: Array) -> Array:
     if not all(issubclass(kind, Real | np.bool_) for kind in kinds):
         return labels
     return np.array(labels.tolist())
+
+
+def check_kind(labels: Array) -> None:
+    """Raise ValueError for labels that are neither classes nor real numbers: complex numbers, dates and durations."""
+    kinds = {type(label) for label in labels.ravel()} if labels.dtype.kind == "O" else {labels.dtype.type}
+    for what, types in _NO_LABELS.items():
+        if any(issubclass(kind, types) for kind in kinds):
+            raise ValueError(f"y holds {what}, which are neither classes nor real numbers; make them so first")
 
 
 def _missing(labels: Array) -> NDArray[np.bool_]:

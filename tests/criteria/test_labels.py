@@ -425,7 +425,7 @@ def test_resubstitution_is_the_in_sample_error():
 
 
 BAD = [
-    ({"n_draws": 0}, "n_draws must be a positive integer .* got 0"),
+    ({"n_draws": 0}, 'n_draws must be "auto" or a whole number of at least 1, got 0'),
     ({"n_draws": -3}, "got -3"),
     ({"n_draws": 2.5}, "got 2.5"),
     ({"n_draws": "many"}, "got 'many'"),
@@ -450,8 +450,8 @@ def test_bad_arguments(criterion, arguments, sentence):
         ({"groups": "both"}, 'groups must be "within", "whole" or None, got .both'),
         ({"groups": "whole", "circular": True}, "exclude each other"),
         ({"block_size": 2, "circular": True}, "exclude each other"),
-        ({"block_size": 0}, "block_size must be a positive integer, got 0"),
-        ({"block_size": 1.5}, "block_size must be a positive integer, got 1.5"),
+        ({"block_size": 0}, "block_size must be a whole number of at least 1, got 0"),
+        ({"block_size": 1.5}, "block_size must be a whole number of at least 1, got 1.5"),
     ],
 )
 def test_bad_arguments_of_permutation(arguments, sentence):

@@ -38,7 +38,7 @@ def test_unknown_studies_are_refused(monkeypatch, capsys):
     __main__.main()
     assert "table6" in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["studies", "table4", "-n", "0", "--quiet"])
-    with pytest.raises(SystemExit, match="must be positive"):
+    with pytest.raises(SystemExit, match="must be a whole number of at least 1"):
         __main__.main()
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from outsample.checks import whole_number
+
 SQUARED_PER_ZERO_ONE = 4.0
 
 
@@ -112,9 +114,7 @@ def check_delta(delta: float) -> float:
 
 def check_size(n: Any, name: str = "n") -> int:
     """A positive whole number of samples."""
-    if isinstance(n, bool) or int(n) != n or n < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {n!r}")
-    return int(n)
+    return whole_number(name, n)
 
 
 def check_rate(error: Any, name: str = "in_sample") -> Any:

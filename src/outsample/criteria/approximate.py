@@ -60,7 +60,7 @@ class ApproximateLeaveOneOut(Criterion):
             )
         if problem.path.pairwise:
             raise ValueError(
-                'X: criterion "alo" cannot leave a row out of a precomputed kernel or of distances; use "loo" or "kfold"'
+                'X: criterion "alo" cannot leave a row out of precomputed kernels and distances; use "loo" or "kfold"'
             )
         for params in problem.path.params:
             tail = last_step(with_params(problem.path.estimator, params))

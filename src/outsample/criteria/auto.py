@@ -38,7 +38,7 @@ class Auto(Criterion):
     name: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
-        RowsAndLabels(self.episodes)
+        object.__setattr__(self, "episodes", RowsAndLabels(self.episodes).episodes)
 
     def _curve(self, problem: Problem) -> RiskCurve:
         criterion, why = self.choice(problem)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from outsample.bags import draw_bags, drawing_units, weight_repeats
 from outsample.bootstrap_estimates import OutOfBag, by_unit, out_of_bag, weight_632, weight_632_plus
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.fits_on_rows import BAG_LEARNERS, BAGS, FitsOnRows
 from outsample.curve import RiskCurve
@@ -68,9 +69,7 @@ class Bootstrap(Criterion):
     def __post_init__(self) -> None:
         if self.kind not in NAMES:
             raise ValueError(f"kind must be one of {', '.join(map(repr, NAMES))}, got {self.kind!r}")
-        b = self.n_bags
-        if isinstance(b, bool | str) or int(b) != b or b < 2:
-            raise ValueError(f"n_bags must be a whole number of at least 2, got {b!r}")
+        object.__setattr__(self, "n_bags", whole_number("n_bags", self.n_bags, 2))
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 
 from outsample import bounds
 from outsample.bounds.record import Bound, check_delta, limit
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
 from outsample.curve import RiskCurve
@@ -81,15 +82,14 @@ class DrawnBound(BoundCriterion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a positive integer, got {self.n_draws!r}")
+        object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws))
 
     @abstractmethod
     def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
         """The limit of every model, (models,)."""
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        draws, correlation = drawn_fits(problem, self.scheme, int(self.n_draws))
+        draws, correlation = drawn_fits(problem, self.scheme, self.n_draws)
         bound = self.bound(problem.in_sample, correlation.mean(axis=0), problem.n_samples)
         proved = getattr(last_step(problem.path.estimator), "minimises_training_error", False)
         return self._recorded(

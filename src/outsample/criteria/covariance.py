@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.labels import Permutation
@@ -44,7 +45,7 @@ class CovariancePenalty(Criterion):
     name: ClassVar[str] = "covariance"
 
     def __post_init__(self) -> None:
-        Permutation(n_draws=self.n_draws)
+        object.__setattr__(self, "n_draws", Permutation(n_draws=self.n_draws).n_draws)
         if self.reference is not None and self.n_draws == "auto":
             raise ValueError('n_draws="auto" goes with reference=None only; give a number of draws')
         if not 0 <= self.shrink <= 1:
@@ -141,12 +142,13 @@ def generalized_degrees_of_freedom(
     tr S for a linear smoother, exactly; for any other learner from `n_draws` refits. Parameters as for
     `CovariancePenalty` and `estimate`.
     """
+    count = whole_number("n_draws", n_draws)
     problem = pose(
         estimator, X, y, parameter=param, values=values, loss="squared", random_state=random_state, n_jobs=n_jobs
     )
     source = choose_reference(problem, reference, shrink)
     exact = _exact_optimism(problem, source)
-    draws = drawn_optimism(problem, source, range(n_draws)) if exact is None else exact[None]
+    draws = drawn_optimism(problem, source, range(count)) if exact is None else exact[None]
     value = _degrees(problem, source, draws.mean(axis=0))
     error = _degrees(problem, source, error_of_mean(draws, exhaustive=exact is not None))
     if value is None or error is None or not isinstance(source, ValueReference):

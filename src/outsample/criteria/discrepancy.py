@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.label_engine import measured_draws
 from outsample.curve import RiskCurve
@@ -75,14 +76,13 @@ class ExpectedDiscrepancy(Criterion):
     name: ClassVar[str] = "expected-discrepancy"
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_draws, bool | str) or int(self.n_draws) != self.n_draws or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a positive integer, got {self.n_draws!r}")
+        object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws))
 
     def check(self, problem: Problem) -> None:
         check_two_classes(self.name, problem)
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        draws, correlation = drawn_fits(problem, RademacherSigns(), int(self.n_draws))
+        draws, correlation = drawn_fits(problem, RademacherSigns(), self.n_draws)
         flipped = weighted_mean(draws[:] != problem.y, problem.weight)
         discrepancy = correlation + (2 * flipped - 1)[:, None]
         return problem.curve(

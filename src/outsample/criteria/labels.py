@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.criteria.base import Criterion
 from outsample.criteria.label_engine import measured_draws
@@ -53,8 +54,8 @@ class LabelCriterion(Criterion):
     meaning: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if self.n_draws != "auto" and not _is_positive_integer(self.n_draws):
-            raise ValueError(f'n_draws must be a positive integer or "auto", got {self.n_draws!r}')
+        if not isinstance(self.n_draws, str) or self.n_draws != "auto":
+            object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws, instead='"auto" or '))
         if not _is_positive(self.tolerance):
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}")
 
@@ -137,10 +138,6 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value > 0)
 
 
-def _is_positive_integer(value: Any) -> bool:
-    return _is_positive(value) and float(value).is_integer()
-
-
 def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:
     """Whether all arrangements were fitted, and each fit was judged on all of them or in closed form."""
     return draws.exhaustive and (not isinstance(problem.loss, SetLoss) or len(draws) <= FRESH_LABELS)
@@ -182,8 +179,8 @@ class Permutation(LabelCriterion):
             raise ValueError(f'groups must be "within", "whole" or None, got {self.groups!r}')
         if sum([self.groups is not None, self.block_size is not None, self.circular]) > 1:
             raise ValueError("groups, block_size and circular exclude each other: give one of them")
-        if self.block_size is not None and not _is_positive_integer(self.block_size):
-            raise ValueError(f"block_size must be a positive integer, got {self.block_size!r}")
+        if self.block_size is not None:
+            object.__setattr__(self, "block_size", whole_number("block_size", self.block_size))
 
     def scheme(self, problem: Problem) -> LabelScheme:
         if problem.groups is not None and (self.circular or self.block_size is not None):

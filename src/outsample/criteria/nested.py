@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.bags import drawing_units
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.fits_on_rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
 from outsample.curve import RiskCurve
@@ -54,9 +55,8 @@ class NestedCrossValidation(Criterion):
     name: ClassVar[str] = "nested-kfold"
 
     def __post_init__(self) -> None:
-        for name, value, least in (("cv", self.cv, 3), ("repeats", self.repeats, 1)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        object.__setattr__(self, "cv", whole_number("cv", self.cv, 3))
+        object.__setattr__(self, "repeats", whole_number("repeats", self.repeats))
 
     def check(self, problem: Problem) -> None:
         if isinstance(problem.loss, SetLoss):

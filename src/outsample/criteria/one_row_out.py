@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.criteria.row_criterion import RowCriterion, error_of_mean
 from outsample.criteria.row_engine import Tested, judged_on_folds, split_generator
 from outsample.curve import RiskCurve
@@ -39,9 +40,8 @@ class LeaveOneOut(RowCriterion):
     name: ClassVar[str] = "loo"
 
     def __post_init__(self) -> None:
-        b = self.budget
-        if b is not None and (isinstance(b, bool | str) or int(b) != b or b < 1):
-            raise ValueError(f"budget must be a positive integer or None, got {b!r}")
+        if self.budget is not None:
+            object.__setattr__(self, "budget", whole_number("budget", self.budget, instead="None or "))
 
     def check(self, problem: Problem) -> None:
         available = len(_rows_that_count(problem))

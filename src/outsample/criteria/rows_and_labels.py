@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference, has_frequencies
 from outsample.criteria.discrepancy import error_of_mean
@@ -68,8 +69,7 @@ class RowsAndLabels(Criterion):
     name: ClassVar[str] = "rows-and-labels"
 
     def __post_init__(self) -> None:
-        if isinstance(self.episodes, bool | str) or int(self.episodes) != self.episodes or self.episodes < 4:
-            raise ValueError(f"episodes must be an integer of at least 4, got {self.episodes!r}")
+        object.__setattr__(self, "episodes", whole_number("episodes", self.episodes, 4))
 
     def check(self, problem: Problem) -> None:
         refuse_groups_and_outputs(self.name, problem)

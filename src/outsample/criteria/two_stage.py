@@ -7,10 +7,11 @@ is too severe where the signal is strong. Labels drawn around a good model price
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference
 from outsample.criteria.discrepancy import error_of_mean
@@ -56,10 +57,7 @@ class TwoStagePermutation(Criterion):
     name: ClassVar[str] = "two-stage"
 
     def __post_init__(self) -> None:
-        n_draws: Any = self.n_draws
-        Permutation(n_draws=n_draws)
-        if n_draws == "auto" or n_draws < 2:
-            raise ValueError(f"n_draws must be an integer of at least 2, one for each stage, got {n_draws!r}")
+        object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws, 2))
 
     def check(self, problem: Problem) -> None:
         refuse_groups_and_outputs(self.name, problem)

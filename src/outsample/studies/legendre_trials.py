@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.checks import whole_number
 from outsample.progress import Progress
 from outsample.running import child_generator
 from outsample.studies.units import common_facts, finished_units
@@ -138,8 +139,7 @@ def trials(
     progress: Progress | None = None,
 ) -> Trials:
     """Run n trials; the same numbers for any number of threads, and from one store for all studies that use them."""
-    if n < 1:
-        raise ValueError(f"the number of trials must be positive, got {n}")
+    n = whole_number("the number of trials", n)
     sizes = [BLOCK] * (n // BLOCK) + [n % BLOCK] * (n % BLOCK > 0)
     blocks = finished_units(
         _block,

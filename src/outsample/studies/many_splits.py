@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.checks import whole_number
 from outsample.datasets import DATASETS, Dataset, PlaneProblem, load
 from outsample.progress import Progress
 from outsample.running import child_generator
@@ -68,8 +69,7 @@ def regrets(
     Every split has its own child seed at an address made of the problem's name and its number, so all families and all
     studies see the same splits.
     """
-    if n < 1:
-        raise ValueError(f"the number of splits must be positive, got {n}")
+    n = whole_number("the number of splits", n)
     units = finished_units(
         _one,
         [(work, seed, s) for work in works for s in range(n)],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
+from outsample.checks import whole_number
 from outsample.comparing import Comparison, compare
 from outsample.criteria import (
     CRITERIA,
@@ -103,8 +104,9 @@ def regret_study(
     >>> bool((study.to_frame()["regret"] >= 0).all())
     True
     """
-    if n_splits < 1:
-        raise ValueError(f"n_splits must be positive, got {n_splits}")
+    n_splits = whole_number("n_splits", n_splits)
+    if episodes is not None:
+        episodes = whole_number("episodes", episodes, instead="None or ")
     named = _named(criteria, episodes)
     cases = {
         (learner, data): _Case(data, *learners[learner], *datasets[data], tuple(named.values()), rule, loss)
@@ -144,7 +146,7 @@ def _name(criterion: Any) -> str:
 
 def _with_budget(criterion: Any, episodes: int | None) -> Criterion:
     known = isinstance(criterion, str) and episodes is not None and criterion in BUDGETED
-    return BUDGETED[criterion](int(episodes or 0)) if known else as_criterion(criterion)
+    return BUDGETED[criterion](episodes or 0) if known else as_criterion(criterion)
 
 
 @dataclass(frozen=True, eq=False)
