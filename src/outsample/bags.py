@@ -48,23 +48,18 @@ def draw_bags(units: Rows, n_bags: int, seed: np.random.SeedSequence) -> Counts:
 
     Parameters
     ----------
-    units : (n,) number of the unit each row belongs to, its own or its group's; −1 for rows that are never drawn.
+    units : (n,) number of the unit each row belongs to, its own or its group's.
     """
     n_units = int(units.max()) + 1
     drawn = [child_generator(seed, b).integers(n_units, size=n_units) for b in range(n_bags)]
     per_unit = np.stack([np.bincount(d, minlength=n_units) for d in drawn])
-    return np.asarray(np.where(units >= 0, per_unit[:, units], 0), dtype=np.intp)
+    return np.asarray(per_unit[:, units], dtype=np.intp)
 
 
-def drawing_units(n: int, groups: NDArray[Any] | None, weight: Floats | None) -> Rows:
-    """The unit of each row, (n,): the row itself or its group; −1 for rows of weight zero, which are no data."""
+def drawing_units(n: int, groups: NDArray[Any] | None) -> Rows:
+    """The unit of each row, (n,): the row itself or its group."""
     units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(n)
-    if weight is None or (weight > 0).all():
-        return np.asarray(units, dtype=np.intp)
-    counted = weight > 0
-    renumbered = np.full(n, -1, dtype=np.intp)
-    renumbered[counted] = np.unique(units[counted], return_inverse=True)[1].reshape(-1)
-    return renumbered
+    return np.asarray(units, dtype=np.intp)
 
 
 def weight_repeats(estimator: Any) -> bool:

@@ -70,7 +70,7 @@ def out_of_bag(
     multiplicity : (bags, n) how often each row is in each bag.
     losses : for each bag, (models, rows out of it) the losses of those rows, in their order.
     weight : (n,) weight of each row in the mean.
-    units : (n,) what was drawn: the number of each row's group, −1 for none; None when rows were drawn.
+    units : (n,) what was drawn: the number of each row's group; None when rows were drawn.
 
     Examples
     --------
@@ -111,8 +111,7 @@ def _judged(
     units: NDArray[np.intp],
 ) -> OutOfBag:
     """`within` (bags, models): how far each bag moves the risk beyond which rows happen to be out of it."""
-    numbers, first = np.unique(units, return_index=True)
-    drawn = multiplicity[:, first[numbers >= 0]].astype(np.float64)
+    drawn = multiplicity[:, np.unique(units, return_index=True)[1]].astype(np.float64)
     drawn -= drawn.mean(axis=0)
     direct = by_unit(share * (known - risk[:, None]), units)
     squares = np.square(within).sum(axis=0)
@@ -130,9 +129,8 @@ def _judged(
 
 def by_unit(values: Floats, units: NDArray[np.intp]) -> Floats:
     """Sums over the rows of each unit, (models, units), of values (models, n)."""
-    counted = units >= 0
     n_units = int(units.max()) + 1
-    return np.stack([np.bincount(units[counted], weights=row[counted], minlength=n_units) for row in values])
+    return np.stack([np.bincount(units, weights=row, minlength=n_units) for row in values])
 
 
 def weight_632(models: int) -> Floats:

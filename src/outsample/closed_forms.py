@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.losses import Floats, weighted_mean
+from outsample.draws import FreePermutation
+from outsample.losses import Floats, label_variance, weighted_mean
 from outsample.paths import Smoother
 
 Array = NDArray[Any]
@@ -22,19 +23,24 @@ _ROUNDING = 1e-9
 def permutation_optimism(smoother: Smoother, y: Array, weight: Floats | None = None) -> Floats:
     """Expected optimism over all permutations of y, squared error, (models,).
 
-    (2σ̂²_y/n)(tr S − 1ᵀS1/n), σ̂²_y the unbiased variance of y (Magdon-Ismail & Mertsalov, Theorem 3); with weights
-    the same sum over rows, weighted. Several outputs average.
+    (2σ̂²_y/n)(tr S − 1ᵀS1/n), σ̂²_y the unbiased variance of y (Magdon-Ismail & Mertsalov, Theorem 3). With weights
+    2 Σ w_i cov(y*_i, Σ_j S_ij y*_j)/Σw, the drawn labels having the weighted variance of y. Several outputs average.
     """
-    n = len(y)
-    variance = float(np.mean(np.var(y, axis=0, ddof=1)))
     own, shared = (weighted_mean(part, weight) for part in (smoother.leverages, smoother.row_sums))
-    return np.asarray(2 * variance * (own - shared / n))
+    unequal = None if weight is None or np.ptp(weight) == 0 else weight
+    if unequal is None:
+        variance = float(np.mean(np.var(y, axis=0, ddof=1)))
+        return np.asarray(2 * variance * (own - shared / len(y)))
+    variance, covariance = FreePermutation(unequal).label_moments(y)
+    return np.asarray(2 * (variance * own + covariance * (shared - own)))
 
 
 def label_bootstrap_optimism(smoother: Smoother, y: Array, weight: Floats | None = None) -> Floats:
-    """Expected optimism over labels drawn with replacement, squared error, (models,): 2 s²_y tr(S)/n (§2.3)."""
-    variance = float(np.mean(np.var(y, axis=0)))
-    return 2 * variance * weighted_mean(smoother.leverages, weight)
+    """Expected optimism over labels drawn with replacement, squared error, (models,): 2 s²_y tr(S)/n (§2.3).
+
+    With weights s²_y is the weighted variance, and the mean leverage is weighted.
+    """
+    return 2 * label_variance(y, weight) * weighted_mean(smoother.leverages, weight)
 
 
 def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None = None) -> Floats:

@@ -3,6 +3,12 @@
 A scheme says how labels may move or be drawn; `LabelDraws` makes any number of them, one child seed per draw, so
 that draw i is the same whatever the number of draws, the chunk or the worker that asks for it. When a scheme has
 no more distinct arrangements than draws were asked for, all of them are listed instead, each once.
+
+Weights. A row is one observation however much it weighs: it gets one label, and its weight stays with its X. What
+the labels of a population look like is told by the weighted sample, so where rows have weights a label is drawn with
+probability w_j/Σw: a label of hardly any weight is hardly ever drawn. Drawing with replacement does this as it is.
+Permuting becomes systematic sampling (Madow 1949) in random order: every label is drawn n w_j/Σw times up to one,
+which is once where weights are equal.
 """
 
 from __future__ import annotations
@@ -19,19 +25,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.cached import cached_property
+from outsample.losses import label_variance
 from outsample.running import child_generator
 from outsample.threads import n_threads, over_slices
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The labels that rows could have been given, each equally likely; `rows` None means all rows."""
+    """The labels that rows could have been given, with probabilities in proportion to `weight`.
+
+    `rows` None means all rows, `weight` None that labels are equally likely.
+    """
 
     labels: Array
     rows: Rows | None = None
+    weight: Floats | None = None
 
 
 class LabelScheme(ABC):
@@ -39,10 +51,13 @@ class LabelScheme(ABC):
 
     Attributes
     ----------
-    rearranges : whether every draw has the labels of y, each as often, and any row may get any of them.
+    rearranges : whether every draw has the labels of y, each as often, and any row may get any of them (unless
+        there are weights).
+    weight : (n,) what labels are drawn in proportion to; None where they are equally likely.
     """
 
     rearranges: ClassVar[bool] = False
+    weight: Floats | None = None
 
     @abstractmethod
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
@@ -54,7 +69,7 @@ class LabelScheme(ABC):
 
     @abstractmethod
     def count(self, y: Array) -> float:
-        """Number of distinct, equally likely arrangements (infinite when there are too many to count)."""
+        """Number of distinct arrangements, equally likely without weights (infinite: too many to count)."""
 
     @abstractmethod
     def arrangements(self, y: Array) -> Iterator[Array]:
@@ -68,15 +83,23 @@ class LabelScheme(ABC):
         """Raise ValueError when these labels cannot be drawn this way."""
 
 
+@dataclass(frozen=True, eq=False)
 class FreePermutation(LabelScheme):
-    """y∘π, all permutations equally likely: rows are exchangeable."""
+    """y∘π, all permutations equally likely: rows are exchangeable.
 
+    With weights every label as often as its weight says, up to one, in random order.
+    """
+
+    weight: Floats | None = None
     rearranges = True
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         return self.drawer(y)(rng).astype(y.dtype, copy=False)
 
     def drawer(self, y: Array) -> Callable[[np.random.Generator], Array]:
+        if self.weight is not None:
+            order = _by_label(y)
+            return partial(_in_proportion, y[order], self.weight[order])
         if _long_and_binary(y):
             return partial(_arranged, int(np.count_nonzero(y)), len(y))
         return partial(_shuffled, y)
@@ -88,12 +111,29 @@ class FreePermutation(LabelScheme):
         values, codes = np.unique(y, axis=0, return_inverse=True)
         return (values[list(order)] for order in _distinct_orders(codes.reshape(-1)))
 
+    def pools(self, y: Array) -> list[Pool]:
+        return [Pool(y, weight=self.weight)]
+
+    def label_moments(self, y: Array) -> tuple[float, float]:
+        """(variance of a drawn label, covariance of the labels of two rows), averaged over outputs.
+
+        The order of a draw is random, so the covariance of any two follows from the variance of the sum of all:
+        nothing for a permutation, which makes it −variance/(n − 1).
+        """
+        n, variance, of_sum = len(y), label_variance(y, self.weight), 0.0
+        if self.weight is not None:
+            order = _by_label(y)
+            columns = y.reshape(n, -1)[order].T
+            of_sum = float(np.mean([_variance_of_sum(column, self.weight[order]) for column in columns]))
+        return variance, (of_sum - n * variance) / (n * (n - 1))
+
 
 @dataclass(frozen=True, eq=False)
 class PermutationWithinGroups(LabelScheme):
     """Labels move only inside their group: several rows of one person, a site, a stratum."""
 
     groups: Array
+    weight: Floats | None = None
 
     @cached_property
     def _members(self) -> list[Rows]:
@@ -102,7 +142,10 @@ class PermutationWithinGroups(LabelScheme):
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         drawn = y.copy()
         for rows in self._members:
-            drawn[rows] = rng.permutation(y[rows])
+            own = y[rows]
+            drawn[rows] = (
+                rng.permutation(own) if self.weight is None else FreePermutation(self.weight[rows]).draw(own, rng)
+            )
         return drawn
 
     def count(self, y: Array) -> float:
@@ -117,7 +160,7 @@ class PermutationWithinGroups(LabelScheme):
             yield drawn
 
     def pools(self, y: Array) -> list[Pool]:
-        return [Pool(y[rows], rows) for rows in self._members]
+        return [Pool(y[rows], rows, _at(self.weight, rows)) for rows in self._members]
 
     def check(self, y: Array, n_classes: int | None) -> None:
         if self.count(y) <= 1:
@@ -132,10 +175,11 @@ class PermutationOfGroups(LabelScheme):
     """Groups exchange their labels as wholes.
 
     Where y is constant within every group, the group labels are permuted over all groups. Otherwise groups of
-    equal size exchange their label vectors, in row order.
+    equal size exchange their label vectors, in row order. A group weighs what its rows weigh together.
     """
 
     groups: Array
+    weight: Floats | None = None
 
     @cached_property
     def _members(self) -> list[Rows]:
@@ -154,12 +198,12 @@ class PermutationOfGroups(LabelScheme):
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         drawn = y.copy()
         if self._constant(y):
-            order = rng.permutation(len(self._members))
+            order = _permuted(len(self._members), _totals(self.weight, self._members), rng)
             for rows, source in zip(self._members, order, strict=True):
                 drawn[rows] = y[self._members[source][0]]
             return drawn
         for alike in self._exchangeable():
-            order = rng.permutation(len(alike))
+            order = _permuted(len(alike), _totals(self.weight, alike), rng)
             for rows, source in zip(alike, order, strict=True):
                 drawn[rows] = y[alike[source]]
         return drawn
@@ -188,8 +232,8 @@ class PermutationOfGroups(LabelScheme):
 
     def pools(self, y: Array) -> list[Pool]:
         if self._constant(y):
-            return [Pool(self._labels_of_groups(y))]
-        return [pool for alike in self._exchangeable() for pool in _pools_by_position(y, alike)]
+            return [Pool(self._labels_of_groups(y), weight=_totals(self.weight, self._members))]
+        return [pool for alike in self._exchangeable() for pool in _pools_by_position(y, alike, self.weight)]
 
     def _labels_of_groups(self, y: Array) -> Array:
         return y[[rows[0] for rows in self._members]]
@@ -199,18 +243,23 @@ class PermutationOfGroups(LabelScheme):
             raise ValueError("groups: no two groups can exchange their labels, so nothing can be permuted")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PermutationOfBlocks(LabelScheme):
-    """Consecutive blocks of `size` rows exchange their labels; a shorter last block stays."""
+    """Consecutive blocks of `size` rows exchange their labels; a shorter last block stays.
+
+    A block weighs what its rows weigh together.
+    """
 
     size: int
+    weight: Floats | None = None
 
     def _blocks(self, n: int) -> list[Rows]:
         return [np.arange(start, start + self.size) for start in range(0, n - self.size + 1, self.size)]
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         drawn, blocks = y.copy(), self._blocks(len(y))
-        for rows, source in zip(blocks, rng.permutation(len(blocks)), strict=True):
+        order = _permuted(len(blocks), _totals(self.weight, blocks), rng)
+        for rows, source in zip(blocks, order, strict=True):
             drawn[rows] = y[blocks[source]]
         return drawn
 
@@ -228,7 +277,7 @@ class PermutationOfBlocks(LabelScheme):
     def pools(self, y: Array) -> list[Pool]:
         blocks = self._blocks(len(y))
         rest = np.arange(len(blocks) * self.size, len(y))
-        return _pools_by_position(y, blocks) + [Pool(y[[i]], np.array([i])) for i in rest]
+        return _pools_by_position(y, blocks, self.weight) + [Pool(y[[i]], np.array([i])) for i in rest]
 
     def check(self, y: Array, n_classes: int | None) -> None:
         if self.size < 1 or len(y) < 2 * self.size:
@@ -236,7 +285,8 @@ class PermutationOfBlocks(LabelScheme):
 
 
 class CircularShift(LabelScheme):
-    """y moved along a circle by a random number of places: keeps the order of a series."""
+    """y moved along a circle by a random number of places: keeps the order of a series, and so draws no label more
+    often than another, whatever its weight."""
 
     rearranges = True
 
@@ -252,11 +302,17 @@ class CircularShift(LabelScheme):
         return (np.roll(y, shift, axis=0) for shift in range(int(self.count(y))))
 
 
+@dataclass(frozen=True, eq=False)
 class WithReplacement(LabelScheme):
     """Every label drawn independently from all labels of y."""
 
+    weight: Floats | None = None
+
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
-        return rng.choice(y, len(y))
+        return rng.choice(y, len(y), p=None if self.weight is None else self.weight / self.weight.sum())
+
+    def pools(self, y: Array) -> list[Pool]:
+        return [Pool(y, weight=self.weight)]
 
     def count(self, y: Array) -> float:
         return float(len(y)) ** len(y) if len(y) < 100 else math.inf
@@ -331,7 +387,7 @@ class LabelDraws(Sequence[Array]):
 
     def __init__(self, scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> None:
         self.scheme, self._y, self._seed = scheme, y, seed
-        self.exhaustive = scheme.count(y) <= n_draws
+        self.exhaustive = scheme.weight is None and scheme.count(y) <= n_draws
         # Listed here and not in the workers, which would each make the whole list again.
         self._all = np.stack(list(scheme.arrangements(y))) if self.exhaustive else None
         self._length = n_draws if self._all is None else len(self._all)
@@ -410,6 +466,54 @@ def _shuffled(y: Array, rng: np.random.Generator) -> Array:
     return rng.permutation(y)
 
 
+def _by_label(y: Array) -> Rows:
+    """An order of the labels, neighbours alike, in which systematic samples differ least."""
+    return np.argsort(y.reshape(len(y), -1)[:, 0], kind="stable")
+
+
+def _permuted(n: int, weight: Floats | None, rng: np.random.Generator) -> Rows:
+    """Numbers 0 … n − 1 in random order; with weights each as often as its weight says, up to one."""
+    return rng.permutation(n) if weight is None else _in_proportion(np.arange(n), weight, rng)
+
+
+def _in_proportion(values: Array, weight: Floats, rng: np.random.Generator) -> Array:
+    """As many of the values as there are, each n w/Σw times up to one, in random order.
+
+    Systematic sampling: of n points at distance Σw/n, with a random start, each value takes those that fall on its
+    part of the line. Every place of the result holds each value with probability w/Σw.
+    """
+    n = len(values)
+    taken = np.searchsorted(_ends(weight)[:-1], rng.random() + np.arange(n), side="right")
+    return rng.permutation(values[taken])
+
+
+def _ends(weight: Floats) -> Floats:
+    """Where on a line of length n the part of each value ends."""
+    return np.asarray(np.cumsum(weight) * (len(weight) / weight.sum()))
+
+
+def _variance_of_sum(values: Array, weight: Floats) -> float:
+    """Variance of the sum of a systematic sample of n values, over its random start.
+
+    As the start u grows from 0 to 1, the sum changes where u passes the fractional part of the end of a value's part:
+    from there on one value less is taken of it, and one more of the next.
+    """
+    turns = np.mod(_ends(weight)[:-1], 1.0)
+    order = np.argsort(turns)
+    sums = np.concatenate([[0.0], np.cumsum(np.diff(values)[order])])
+    lengths = np.diff(np.concatenate([[0.0], turns[order], [1.0]]))
+    return float(lengths @ (sums - lengths @ sums) ** 2)
+
+
+def _at(weight: Floats | None, rows: Rows) -> Floats | None:
+    return None if weight is None else weight[rows]
+
+
+def _totals(weight: Floats | None, members: list[Rows]) -> Floats | None:
+    """What the rows of each part weigh together."""
+    return None if weight is None else np.array([weight[rows].sum() for rows in members])
+
+
 def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """n places with so many ones, all arrangements equally likely.
 
@@ -471,10 +575,10 @@ def _vectors(y: Array, members: list[Rows]) -> Array:
     return np.stack([y[rows].reshape(-1) for rows in members])
 
 
-def _pools_by_position(y: Array, members: list[Rows]) -> list[Pool]:
+def _pools_by_position(y: Array, members: list[Rows], weight: Floats | None) -> list[Pool]:
     """Rows at the same place of exchangeable parts share a pool."""
     places = np.stack(members, axis=1)
-    return [Pool(y[rows], rows) for rows in places]
+    return [Pool(y[rows], rows, _totals(weight, members)) for rows in places]
 
 
 def _check_binary(what: str, n_classes: int | None) -> None:

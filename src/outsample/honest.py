@@ -64,6 +64,8 @@ def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
 def _bias_corrected(curve: RiskCurve, best: int, problem: Problem) -> ErrorEstimate:
     predictions = _needed(curve.out_of_fold, "bootstrap", curve)
     predictions = predictions[~np.isnan(curve.out_sample)]
+    if problem.all_rows is not None:
+        predictions = predictions[:, problem.all_rows.counted]
     rng = child_generator(problem.seed, BAG_STREAM)
     n = problem.n_samples
     outside = []

@@ -37,6 +37,12 @@ def weighted_mean(values: Array, weight: Floats | None) -> Array:
     return np.asarray((values * weight).sum(axis=-1) / weight.sum())
 
 
+def class_shares(codes: Array, n_classes: int, weight: Floats | None = None) -> Floats:
+    """Share of each class among labels, by number or by weight, (classes,)."""
+    total = len(codes) if weight is None else weight.sum()
+    return np.asarray(np.bincount(codes, weights=weight, minlength=n_classes) / total)
+
+
 class Loss(ABC):
     """How wrong a prediction is; smaller is better.
 
@@ -77,27 +83,29 @@ class Loss(ABC):
         return weighted_mean(self.pointwise(y, prediction), weight)
 
     @abstractmethod
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
         """Mean loss over all pairs of a label of y and a prediction, (...).
 
-        y is a pool of labels, of any length; `weight` belongs to the predictions.
+        y is a pool of labels, of any length; `weight` belongs to the predictions, `label_weight` to the labels.
         """
 
-    def judged(self, summary: Floats, pool: Array) -> tuple[Floats, Floats]:
+    def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
         """(risk, crossed mean) from the summary named by `statistic`, each (draws, models).
 
-        `pool` are the labels each row could have been given.
+        `pool` are the labels each row could have been given, with probabilities in proportion to `pool_weight`.
         """
         raise TypeError(f"{self.name} has no sufficient summary")
 
-    def best_constant(self, y: Array) -> Array | None:
+    def best_constant(self, y: Array, weight: Floats | None = None) -> Array | None:
         """The constant prediction of least risk, where a closed form is known."""
         return None
 
-    def scale(self, y: Array) -> float:
+    def scale(self, y: Array, weight: Floats | None = None) -> float:
         """The risk of predicting without looking at X: what a difference of risks is large or small against."""
-        constant = self.best_constant(y)
-        return 1.0 if constant is None else float(self.risk(y, np.broadcast_to(constant, y.shape)))
+        constant = self.best_constant(y, weight)
+        return 1.0 if constant is None else float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
 
     def score(self, risk: Any, n: Any = None) -> Any:
         """A risk as a score, greater is better, in scikit-learn's habit.
@@ -137,16 +145,24 @@ class SquaredLoss(Loss):
         off = np.asarray(y - prediction)
         return _per_sample(np.multiply(off, off, out=off), self.multioutput)
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        variance = float(np.mean(np.var(y, axis=0)))
-        spread = _per_sample((prediction - y.mean(axis=0)) ** 2, self.multioutput)
-        return variance + weighted_mean(spread, weight)
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        spread = _per_sample((prediction - self.best_constant(y, label_weight)) ** 2, self.multioutput)
+        return label_variance(y, label_weight) + weighted_mean(spread, weight)
 
-    def judged(self, summary: Floats, pool: Array) -> tuple[Floats, Floats]:
-        return summary[..., 0], float(np.var(pool)) + summary[..., 1]
+    def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
+        return summary[..., 0], label_variance(pool, pool_weight) + summary[..., 1]
 
-    def best_constant(self, y: Array) -> Array | None:
-        return np.asarray(y.mean(axis=0))
+    def best_constant(self, y: Array, weight: Floats | None = None) -> Array:
+        return np.asarray(y.mean(axis=0) if weight is None else np.average(y, axis=0, weights=weight))
+
+
+def label_variance(y: Array, weight: Floats | None = None) -> float:
+    """Variance of labels (÷ n, or by weight), averaged over outputs where there are several."""
+    if weight is None:
+        return float(np.mean(np.var(y, axis=0)))
+    return float(np.mean(np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)))
 
 
 @dataclass(frozen=True)
@@ -167,23 +183,47 @@ class AbsoluteLoss(Loss):
     def pointwise(self, y: Array, prediction: Array) -> Array:
         return _per_sample(np.abs(y - prediction), self.multioutput)
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
         if not self.multioutput:
-            return weighted_mean(_mean_distance(y, prediction), weight)
-        outputs = [_mean_distance(y[:, k], prediction[..., k]) for k in range(y.shape[1])]
+            return weighted_mean(_mean_distance(y, prediction, label_weight), weight)
+        outputs = [_mean_distance(y[:, k], prediction[..., k], label_weight) for k in range(y.shape[1])]
         return weighted_mean(np.mean(outputs, axis=0), weight)
 
-    def best_constant(self, y: Array) -> Array | None:
-        return np.asarray(np.median(y, axis=0))
+    def best_constant(self, y: Array, weight: Floats | None = None) -> Array | None:
+        if weight is None:
+            return np.asarray(np.median(y, axis=0))
+        if not self.multioutput:
+            return np.asarray(_weighted_median(y, weight))
+        return np.array([_weighted_median(column, weight) for column in y.T])
 
 
-def _mean_distance(y: Array, points: Array) -> Array:
-    """(1/m) Σ_j |y_j − point| for every point: sort y once, then prefix sums."""
+def _weighted_median(y: Array, weight: Floats) -> float:
+    """A number with at most half of the weight on either side; the middle of all of them."""
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(weight[order]) / weight.sum()
+    ends = np.searchsorted(below, 0.5, side="left"), np.searchsorted(below, 0.5, side="right")
+    return float(np.mean(y[order[np.minimum(ends, len(y) - 1)]]))
+
+
+def _mean_distance(y: Array, points: Array, weight: Floats | None = None) -> Array:
+    """Mean over j of |y_j − point| for every point: sort y once, then prefix sums."""
+    if weight is not None:
+        return _weighted_distance(y, points, weight / weight.sum())
     ordered = np.sort(y)
     m = len(ordered)
     prefix = np.concatenate([[0.0], np.cumsum(ordered)])
     below = np.searchsorted(ordered, points)
     return np.asarray((points * (2 * below - m) + prefix[m] - 2 * prefix[below]) / m)
+
+
+def _weighted_distance(y: Array, points: Array, share: Floats) -> Array:
+    """Σ_j share_j |y_j − point| for every point."""
+    order = np.argsort(y, kind="stable")
+    mass, moment = (np.concatenate([[0.0], np.cumsum(part)]) for part in (share[order], (share * y)[order]))
+    below = np.searchsorted(y[order], points)
+    return np.asarray(points * (2 * mass[below] - mass[-1]) + moment[-1] - 2 * moment[below])
 
 
 @dataclass(frozen=True)
@@ -220,25 +260,34 @@ class ZeroOneLoss(Loss):
         # scikit-learn's accuracy to the last bit, where the number of samples tells which fraction it is.
         return 1.0 - risk if n is None else np.rint((1.0 - risk) * n) / n
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        labels, counts = np.unique(y, return_counts=True)
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        labels, shares = _labels_and_shares(y, label_weight)
         agreement = sum(
-            count / len(y) * weighted_mean(prediction == label, weight)
-            for label, count in zip(labels, counts, strict=True)
+            share * weighted_mean(prediction == label, weight) for label, share in zip(labels, shares, strict=True)
         )
         return np.asarray(1.0 - agreement)
 
-    def judged(self, summary: Floats, pool: Array) -> tuple[Floats, Floats]:
-        return _judged_by_cost(1.0 - np.eye(summary.shape[-1]), summary, pool)
+    def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
+        return _judged_by_cost(1.0 - np.eye(summary.shape[-1]), summary, pool, pool_weight)
 
-    def scale(self, y: Array) -> float:
-        return float(1.0 - np.unique(y, return_counts=True)[1].max() / len(y))
+    def scale(self, y: Array, weight: Floats | None = None) -> float:
+        return float(1.0 - _labels_and_shares(y, weight)[1].max())
 
 
-def _judged_by_cost(cost: Floats, shares: Floats, pool: Array) -> tuple[Floats, Floats]:
+def _labels_and_shares(y: Array, weight: Floats | None) -> tuple[Array, Floats]:
+    """The distinct labels, of any kind, and the share of each."""
+    if weight is None:
+        labels, counts = np.unique(y, return_counts=True)
+        return labels, counts / len(y)
+    labels, codes = np.unique(y, return_inverse=True)
+    return labels, class_shares(codes.reshape(-1), len(labels), weight)
+
+
+def _judged_by_cost(cost: Floats, shares: Floats, pool: Array, pool_weight: Floats | None) -> tuple[Floats, Floats]:
     """Risk and crossed mean from shares of (label, prediction), (draws, models, K, K)."""
-    label_shares = np.bincount(pool, minlength=len(cost)) / len(pool)
-    expected_cost = label_shares @ cost
+    expected_cost = class_shares(pool, len(cost), pool_weight) @ cost
     in_sample = (shares * cost).sum(axis=(-2, -1))
     return in_sample, (shares.sum(axis=-2) * expected_cost).sum(axis=-1)
 
@@ -268,19 +317,20 @@ class MatrixLoss(Loss):
     def pointwise(self, y: Array, prediction: Array) -> Array:
         return np.asarray(self.matrix[y, prediction])
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        return weighted_mean(self._expected_cost(y)[prediction], weight)
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        return weighted_mean(self._expected_cost(y, label_weight)[prediction], weight)
 
-    def _expected_cost(self, y: Array) -> Floats:
+    def _expected_cost(self, y: Array, weight: Floats | None) -> Floats:
         """Mean cost of predicting each class whatever the label, (K,)."""
-        shares = np.bincount(y, minlength=len(self.matrix)) / len(y)
-        return np.asarray(shares @ self.matrix)
+        return np.asarray(class_shares(y, len(self.matrix), weight) @ self.matrix)
 
-    def scale(self, y: Array) -> float:
-        return float(self._expected_cost(y).min())
+    def scale(self, y: Array, weight: Floats | None = None) -> float:
+        return float(self._expected_cost(y, weight).min())
 
-    def judged(self, summary: Floats, pool: Array) -> tuple[Floats, Floats]:
-        return _judged_by_cost(self.matrix, summary, pool)
+    def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
+        return _judged_by_cost(self.matrix, summary, pool, pool_weight)
 
 
 @dataclass(frozen=True)
@@ -295,12 +345,14 @@ class LogLoss(Loss):
         codes = np.broadcast_to(y, prediction.shape[:-1])[..., None]
         return np.asarray(-np.take_along_axis(_log_probability(prediction), codes, axis=-1)[..., 0])
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        shares = np.bincount(y, minlength=prediction.shape[-1]) / len(y)
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        shares = class_shares(y, prediction.shape[-1], label_weight)
         return weighted_mean(-(_log_probability(prediction) * shares).sum(axis=-1), weight)
 
-    def scale(self, y: Array) -> float:
-        shares = np.unique(y, return_counts=True)[1] / len(y)
+    def scale(self, y: Array, weight: Floats | None = None) -> float:
+        shares = _labels_and_shares(y, weight)[1]
         return float(-(shares * np.log(shares)).sum())
 
 
@@ -353,27 +405,30 @@ class CallableLoss(Loss):
         rows = [self._losses(Y[i], prediction[i]) for i in np.ndindex(prediction.shape[:-1])]
         return np.stack(rows).reshape(prediction.shape)
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        n = prediction.shape[-1]
-        pool = self._pool(y, n)
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        members = self._members(len(y), prediction.shape[-1])
+        share = np.ones(len(members)) if label_weight is None else label_weight[members]
         lead = prediction.shape[:-1]
-        means = [self._mean_over_pairs(pool, prediction[i], weight) for i in np.ndindex(lead)]
+        means = [self._mean_over_pairs(y[members], share, prediction[i], weight) for i in np.ndindex(lead)]
         return np.asarray(means).reshape(lead)
 
-    def _mean_over_pairs(self, pool: Array, prediction: Array, weight: Floats | None) -> float:
+    def _mean_over_pairs(self, pool: Array, share: Floats, prediction: Array, weight: Floats | None) -> float:
         n = len(prediction)
         step = max(1, PAIRS_AT_ONCE // n)
         total = np.zeros(n)
         for start in range(0, len(pool), step):
-            labels = pool[start : start + step]
+            labels, of_labels = pool[start : start + step], share[start : start + step]
             pairs = self._losses(np.repeat(labels, n), np.tile(prediction, len(labels)))
-            total += pairs.reshape(len(labels), n).sum(axis=0)
-        return float(weighted_mean(total / len(pool), weight))
+            total += (pairs.reshape(len(labels), n) * of_labels[:, None]).sum(axis=0)
+        return float(weighted_mean(total / share.sum(), weight))
 
-    def _pool(self, y: Array, n: int) -> Array:
-        if len(y) * n <= PAIRS_AT_MOST:
-            return y
-        return np.random.default_rng(0).choice(y, max(1, PAIRS_AT_MOST // n), replace=False)
+    def _members(self, pool: int, n: int) -> Array:
+        """Which labels of the pool are paired with the predictions: all, or a random part of them."""
+        if pool * n <= PAIRS_AT_MOST:
+            return np.arange(pool)
+        return np.random.default_rng(0).choice(pool, max(1, PAIRS_AT_MOST // n), replace=False)
 
     def _losses(self, y: Array, prediction: Array) -> Array:
         if self.classes is not None:

@@ -19,7 +19,7 @@ from outsample.losses import Floats, Loss, weighted_mean
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, seed_sequence
-from outsample.tables import as_pairs, as_table, n_rows
+from outsample.tables import as_pairs, as_table, n_rows, rows
 from outsample.target import Target, as_target
 from outsample.threads import one_blas_thread
 
@@ -62,11 +62,32 @@ class StoredUnits:
 
 
 @dataclass(frozen=True, eq=False)
+class AllRows:
+    """The data as they came, where some rows have weight zero.
+
+    A row of weight zero is no data: a problem has the other rows only. What names rows by their number, such as folds
+    that a user lists, names these.
+
+    Attributes
+    ----------
+    X, y, groups : all rows; y as in `Target.values`.
+    counted : positions of the rows of positive weight.
+    """
+
+    X: Any
+    y: Array
+    groups: Array | None
+    counted: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Data, path and loss, ready for any criterion.
 
     Attributes
     ----------
+    X, target, weight, groups : the rows that count, those of positive weight. A weight of None means that all weights
+        are one; weights that are all equal to another number matter to some learners, and stay.
     memory : bytes that predictions of one batch of draws may take.
     seed : root of all randomness; what is drawn from it has fixed addresses, so that every criterion, path and
         worker sees the same draws.
@@ -84,6 +105,7 @@ class Problem:
     memory: int = MEMORY_BUDGET
     progress: Progress = silent
     store: UnitStore | None = None
+    all_rows: AllRows | None = None
 
     @property
     def y(self) -> Array:
@@ -99,6 +121,11 @@ class Problem:
     def effective_n(self) -> float:
         """Number of equally weighted rows that carry the same information."""
         return float(self.n_samples) if self.weight is None else self.weight.sum() ** 2 / (self.weight**2).sum()
+
+    @cached_property
+    def label_weight(self) -> Floats | None:
+        """What labels are drawn in proportion to, (n,): the weights, None where they are all equal."""
+        return None if self.weight is None or np.ptp(self.weight) == 0 else self.weight
 
     @property
     def fitted_width(self) -> int:
@@ -261,8 +288,14 @@ def pose(
     target = as_target(y, estimator, n)
     if is_pairwise(estimator):
         X = as_pairs(X, type(estimator).__name__)
-    chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)
     weight = _checked_weight(sample_weight, n, estimator)
+    groups, all_rows = _checked_groups(groups, n), None
+    if weight is not None and (weight == 0).any():
+        all_rows = AllRows(X, target.values, groups, np.flatnonzero(weight))
+        X, target, weight, groups = _rows_that_count(all_rows, target, weight, estimator)
+    chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)
+    if weight is not None and (weight == 1).all():
+        weight = None
     path = find_path(estimator, parameter, values, response=response, weighted=weight is not None, fast=fast)
     return Problem(
         path=path,
@@ -271,11 +304,23 @@ def pose(
         loss=chosen,
         response=response,
         weight=weight,
-        groups=_checked_groups(groups, n),
+        groups=groups,
         seed=seed_sequence(random_state),
         n_jobs=n_jobs,
         progress=progress,
+        all_rows=all_rows,
     )
+
+
+def _rows_that_count(
+    whole: AllRows, target: Target, weight: Floats, estimator: Any
+) -> tuple[Any, Target, Floats, Array | None]:
+    """(X, target, weight, groups) without the rows of weight zero, and without classes that only those have."""
+    counted = whole.counted
+    labels = target.values if target.classes is None else target.classes[target.values]
+    kept = as_target(labels[counted], estimator, len(counted))
+    X = rows(whole.X, counted, counted if is_pairwise(estimator) else None)
+    return X, kept, weight[counted], None if whole.groups is None else whole.groups[counted]
 
 
 def _check_jobs(n_jobs: Any) -> None:

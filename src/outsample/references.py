@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.cached import cached_property
-from outsample.losses import Floats, Loss, SquaredLoss, weighted_mean
+from outsample.losses import Floats, Loss, SquaredLoss, class_shares, label_variance, weighted_mean
 from outsample.scorers import FRESH_LABELS, SetLoss
 
 Array = NDArray[Any]
@@ -65,16 +65,18 @@ class ValueReference(Reference):
     ----------
     mean : (n,)
     residuals : (m,) centred, scaled to the variance of the noise.
+    weight : (m,) what residuals are drawn in proportion to; None where they are equally likely.
     """
 
     mean: Floats
     residuals: Floats
     n_fits: int = 0
+    weight: Floats | None = None
 
     @cached_property
     def variance(self) -> float:
         """Variance of the noise."""
-        return float(np.var(self.residuals))
+        return label_variance(self.residuals, self.weight)
 
     @property
     def n_samples(self) -> int:
@@ -84,7 +86,16 @@ class ValueReference(Reference):
     def _ordered(self) -> Floats:
         return np.sort(self.residuals)
 
+    @cached_property
+    def _steps(self) -> Floats:
+        """Levels up to which each residual but the largest reaches, smallest residual first."""
+        assert self.weight is not None
+        reached = np.cumsum(self.weight[np.argsort(self.residuals, kind="stable")])
+        return np.asarray(reached[:-1] / reached[-1])
+
     def labels_at(self, levels: Floats) -> Array:
+        if self.weight is not None:
+            return np.asarray(self.mean + self._ordered[np.searchsorted(self._steps, levels, side="right")])
         # A level just below one may be rounded up to one by the product.
         last = len(self._ordered) - 1
         return np.asarray(self.mean + self._ordered[np.minimum((levels * (last + 1)).astype(np.intp), last)])
@@ -124,35 +135,48 @@ class ClassReference(Reference):
 
 
 def value_reference(
-    y: Floats, mean: Floats, *, degrees_of_freedom: float = 0.0, shrink: float = 0.0, n_fits: int = 0
+    y: Floats,
+    mean: Floats,
+    *,
+    degrees_of_freedom: float = 0.0,
+    shrink: float = 0.0,
+    n_fits: int = 0,
+    weight: Floats | None = None,
 ) -> ValueReference:
     """A reference around `mean` moved the share `shrink` of the way to ȳ.
 
     Residuals are centred and enlarged so that their variance is RSS/(n − degrees of freedom of the mean), which
-    for the residuals of least squares is the unbiased estimate of the noise.
+    for the residuals of least squares is the unbiased estimate of the noise. With weights the means are weighted, RSS
+    is n times the weighted mean square, the degrees of freedom are n times the weighted mean leverage, and the
+    estimate is unbiased for weighted least squares with noise of one variance.
     """
-    moved = (1 - shrink) * mean + shrink * y.mean()
+    moved = (1 - shrink) * mean + shrink * np.average(y, weights=weight)
     freedom = (1 - shrink) * degrees_of_freedom + shrink
     residuals = y - moved
-    residuals = residuals - residuals.mean()
-    spread = float(np.sum((y - moved) ** 2)) / max(len(y) - freedom, 1.0)
-    now = float(np.var(residuals))
-    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, n_fits)
+    residuals = residuals - np.average(residuals, weights=weight)
+    squares = np.sum((y - moved) ** 2) if weight is None else len(y) * weighted_mean((y - moved) ** 2, weight)
+    spread = float(squares) / max(len(y) - freedom, 1.0)
+    now = label_variance(residuals, weight)
+    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, n_fits, weight)
 
 
-def class_reference(codes: Array, probabilities: Floats, *, shrink: float = 0.0, n_fits: int = 0) -> ClassReference:
-    """A reference with these probabilities moved the share `shrink` of the way to the shares of the classes."""
-    shares = np.bincount(codes, minlength=probabilities.shape[1]) / len(codes)
+def class_reference(
+    codes: Array, probabilities: Floats, *, shrink: float = 0.0, n_fits: int = 0, weight: Floats | None = None
+) -> ClassReference:
+    """A reference with these probabilities moved the share `shrink` of the way to the (weighted) class shares."""
+    shares = class_shares(codes, probabilities.shape[1], weight)
     return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits)
 
 
-def noisy_labels(codes: Array, predicted: Array, n_classes: int) -> Floats:
+def noisy_labels(codes: Array, predicted: Array, n_classes: int, weight: Floats | None = None) -> Floats:
     """Probabilities from predictions for rows the predictor never saw: right as often as it was, (n, classes).
 
-    The error rate is that of the predictions, one right and one wrong prediction added, so that neither no noise
-    nor nothing but noise is ever believed.
+    The error rate is that of the predictions, weighted, with one right and one wrong prediction added, so that
+    neither no noise nor nothing but noise is ever believed.
     """
-    error = ((predicted != codes).sum() + 1) / (len(codes) + 2)
+    wrong = predicted != codes
+    errors = wrong.sum() if weight is None else len(codes) * weighted_mean(wrong, weight)
+    error = (errors + 1) / (len(codes) + 2)
     probabilities = np.full((len(codes), n_classes), error / (n_classes - 1))
     probabilities[np.arange(len(codes)), predicted] = 1 - error
     return probabilities

@@ -48,10 +48,12 @@ class SetLoss(Loss):
         risks = [self.set_risk(Y[i], prediction[i], weight) for i in np.ndindex(lead)]
         return np.asarray(risks, dtype=np.float64).reshape(lead)
 
-    def crossed_mean(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
         rng = np.random.default_rng(0)
         n = prediction.shape[-2 if self.trailing else -1]
-        fresh = np.stack([_shuffled(y, n, rng) for _ in range(FRESH_LABELS)])
+        fresh = np.stack([_shuffled(y, n, label_weight, rng) for _ in range(FRESH_LABELS)])
         return self.mean_over_fresh(fresh, prediction, weight)
 
     def mean_over_fresh(self, fresh: Array, prediction: Array, weight: Floats | None = None) -> Array:
@@ -62,7 +64,9 @@ class SetLoss(Loss):
         return 1
 
 
-def _shuffled(pool: Array, n: int, rng: np.random.Generator) -> Array:
+def _shuffled(pool: Array, n: int, weight: Floats | None, rng: np.random.Generator) -> Array:
+    if weight is not None:
+        return rng.choice(pool, n, p=weight / weight.sum())
     return rng.permutation(pool) if len(pool) == n else rng.choice(pool, n)
 
 

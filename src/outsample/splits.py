@@ -142,6 +142,26 @@ def hold_out_split(
     return Splits((Split(np.sort(train), np.sort(test)),))
 
 
+def among(splits: Splits, counted: Rows, n: int) -> Splits:
+    """Splits of n rows as splits of some of them, which are then numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        Where nothing is left of a training or test set.
+    """
+    number = np.full(n, -1, dtype=np.intp)
+    number[counted] = np.arange(len(counted))
+    folds = []
+    for k, fold in enumerate(splits.folds):
+        train, test = (number[part][number[part] >= 0] for part in (fold.train, fold.test))
+        for name, part in (("training", train), ("test", test)):
+            if len(part) == 0:
+                raise ValueError(f"sample_weight is zero on all {name} rows of fold {k + 1}")
+        folds.append(Split(train, test))
+    return Splits(tuple(folds), splits.notes)
+
+
 class _OneRowOut(Sequence[Split]):
     """Splits that leave out one row each, written down only when asked for: together they are n² positions."""
 

@@ -61,8 +61,8 @@ def test_regression_against_R():
     assert np.sqrt(ours.out_sample) == pytest.approx(REFERENCE["lm_root_mean_squared"], rel=1e-9)
 
 
-def _bags(n, n_bags, seed, groups=None, weight=None):
-    return draw_bags(drawing_units(n, groups, weight), n_bags, child_seed(seed_sequence(seed), ROW_SPLITS, BAGS))
+def _bags(n, n_bags, seed, groups=None):
+    return draw_bags(drawing_units(n, groups), n_bags, child_seed(seed_sequence(seed), ROW_SPLITS, BAGS))
 
 
 def _refits(learner, X, y, bags):

@@ -102,6 +102,6 @@ def test_bad_input():
     with pytest.raises(ValueError, match="two classes"):
         outsample.estimate(LogisticRegression(), X, np.arange(60) % 3, criterion="vc-bound")
     with pytest.raises(ValueError, match="equal weights"):
-        outsample.estimate(LogisticRegression(), X, y, criterion="vc-bound", sample_weight=np.ones(60))
+        outsample.estimate(LogisticRegression(), X, y, criterion="vc-bound", sample_weight=np.arange(1, 61))
     with pytest.raises(ValueError, match="no fitted linear classifier"):
         MarginBound().curve(problem)

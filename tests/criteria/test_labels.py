@@ -22,7 +22,6 @@ import outsample
 from outsample import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from outsample.draws import FreePermutation, LabelDraws, WithReplacement
 from outsample.losses import AbsoluteLoss, SquaredLoss, ZeroOneLoss
-from outsample.paths.base import Smoother
 from outsample.paths.trees import CutTreeDesign
 from outsample.problem import LABEL_DRAWS
 from outsample.running import child_seed, seed_sequence
@@ -169,19 +168,6 @@ def test_with_replacement_against_enumeration(learner):
     assert listed.optimism == pytest.approx(formula, abs=1e-12)
     drawn = outsample.estimate(learner, X, y, criterion=LabelBootstrap(200), random_state=0)
     assert abs(drawn.optimism - formula) <= 4 * drawn.monte_carlo_error + 1e-12
-
-
-@pytest.mark.parametrize("criterion", [Permutation(24), LabelBootstrap(256)])
-def test_closed_forms_with_weights_against_enumeration(criterion):
-    from outsample.closed_forms import label_bootstrap_optimism, permutation_optimism
-
-    X, y, weight = RNG.normal(size=(4, 1)), RNG.normal(size=4), RNG.uniform(0.2, 3, 4)
-    learner = Ridge(1.0)
-    S = np.column_stack([clone(learner).fit(X, e, sample_weight=weight).predict(X) for e in np.eye(4)])
-    smoother = Smoother(np.diag(S)[None], S.sum(axis=1)[None])
-    form = permutation_optimism if isinstance(criterion, Permutation) else label_bootstrap_optimism
-    listed = outsample.estimate(learner, X, y, criterion=criterion, sample_weight=weight, fast=False)
-    assert listed.optimism == pytest.approx(form(smoother, y, weight)[0], abs=1e-12)
 
 
 def test_weights_go_into_fit_and_loss():

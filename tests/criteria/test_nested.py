@@ -49,7 +49,7 @@ def algorithm(learner, X, y, K, partitions):
 def test_against_brute_force(learner, K):
     X, y = _data()
     problem = pose(learner, X, y, random_state=3)
-    folds = [_random_folds(drawing_units(40, None, None), K, problem, r) for r in range(3)]
+    folds = [_random_folds(drawing_units(40, None), K, problem, r) for r in range(3)]
     risk, error = algorithm(learner, X, y, K, folds)
     curve = NestedCrossValidation(K, repeats=3).curve(problem)
     assert curve.out_sample[0] == pytest.approx(risk, rel=1e-9)
@@ -103,7 +103,7 @@ def test_whole_groups_share_a_fold():
     X, y = _data()
     groups = np.arange(40) // 4
     problem = pose(Ridge(), X, y, groups=groups, random_state=0)
-    folds = _random_folds(drawing_units(40, groups, None), 5, problem, 0)
+    folds = _random_folds(drawing_units(40, groups), 5, problem, 0)
     assert all(len(set(folds[groups == g])) == 1 for g in range(10))
 
 

@@ -67,7 +67,7 @@ def test_settings_are_checked_when_made(made, sentence):
         (
             LeaveOneOut(60),
             Y,
-            {"sample_weight": np.repeat([1.0, 0.0, 0.0], 50)},
+            {"sample_weight": np.tile([1.0, 0.0, 0.0], 50)},
             "budget=60 asks for more left-out rows than the 50 rows of positive weight",
         ),
         (HoldOut(150), Y, {}, "test_size=150 leaves 0 of 150 rows to fit"),

@@ -77,7 +77,7 @@ class Bootstrap(Criterion):
         return NAMES[self.kind]
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        units = drawing_units(problem.n_samples, problem.groups)
         bags = draw_bags(units, self.n_bags, child_seed(problem.seed, ROW_SPLITS, BAGS))
         if self.kind == "optimism":
             return self._by_optimism(problem, bags)
@@ -128,7 +128,7 @@ class Bootstrap(Criterion):
             return np.ones(len(risk))
         if self.kind == "632":
             return weight_632(len(risk))
-        no_information = problem.loss.crossed_mean(problem.y, problem.fitted, problem.weight)
+        no_information = problem.loss.crossed_mean(problem.y, problem.fitted, problem.weight, problem.label_weight)
         return weight_632_plus(problem.in_sample, risk, np.asarray(no_information))
 
     def _by_optimism(self, problem: Problem, bags: Counts) -> RiskCurve:

@@ -50,7 +50,7 @@ class BoundCriterion(Criterion):
 
     def check(self, problem: Problem) -> None:
         check_two_classes(self.name, problem)
-        if problem.weight is not None:
+        if problem.label_weight is not None:
             raise ValueError(
                 f'criterion {self.name!r} is proved for equal weights; leave sample_weight out, or "kfold"'
             )

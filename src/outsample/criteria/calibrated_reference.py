@@ -7,6 +7,7 @@ the labels that the reference draws, have the risk that was estimated for the mo
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from outsample.criteria.reference_choice import predicted_codes
-from outsample.losses import Floats, weighted_mean
+from outsample.losses import Floats, label_variance, weighted_mean
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference
 from outsample.scorers import SetLoss
@@ -47,7 +48,7 @@ def calibrated_reference(
     if problem.target.n_classes is None:
         return _values(problem, predicted, risk)
     codes = predicted_codes(predicted, problem.response)
-    ignored = float(problem.loss.crossed_mean(problem.y, predicted, problem.weight))
+    ignored = float(problem.loss.crossed_mean(problem.y, predicted, problem.weight, problem.label_weight))
     if (codes == codes[0]).all() or risk >= ignored:
         return None
     if frequencies is None:
@@ -55,7 +56,7 @@ def calibrated_reference(
     believed = _expected_risk(problem, frequencies, predicted)
     # All three risks are those of the same predictions, and the risk is linear in the share that labels are mixed.
     shrink = (risk - believed) / (ignored - believed) if believed < risk else 0.0
-    return class_reference(problem.y, frequencies, shrink=shrink)
+    return class_reference(problem.y, frequencies, shrink=shrink, weight=problem.label_weight)
 
 
 def has_frequencies(problem: Problem) -> bool:
@@ -77,17 +78,18 @@ def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> floa
 
 
 def _values(problem: Problem, fitted: Floats, risk: float) -> Reference | None:
-    y = problem.y
-    spread = float(np.std(y))
+    y, weight = problem.y, problem.label_weight
+    spread = math.sqrt(label_variance(y, weight))
     if np.ptp(fitted) <= 1e-12 * max(1.0, float(np.abs(y).max())):
         return None
-    residuals = (y - fitted) - np.mean(y - fitted)
-    if np.std(residuals) <= 1e-12 * spread:
-        residuals = y - y.mean()
-    largest = spread / float(np.std(residuals))
+    residuals = (y - fitted) - np.average(y - fitted, weights=weight)
+    if math.sqrt(label_variance(residuals, weight)) <= 1e-12 * spread:
+        residuals = y - np.average(y, weights=weight)
+    largest = spread / math.sqrt(label_variance(residuals, weight))
     if _risk_at(problem, fitted, residuals, largest) <= risk:
         return None
-    return ValueReference(fitted, residuals * _enlargement(problem, fitted, residuals, risk, largest))
+    enlarged = residuals * _enlargement(problem, fitted, residuals, risk, largest)
+    return ValueReference(fitted, enlarged, weight=weight)
 
 
 def _enlargement(problem: Problem, fitted: Floats, residuals: Floats, risk: float, largest: float) -> float:

@@ -93,10 +93,10 @@ class _Judge:
         pool = self.pools[0]
         if len(self.pools) == 1 and Y.ndim == 2:
             if self.loss.statistic == "confusion":
-                return self.loss.judged(self.design.confusions(Y, seeds), pool.labels)
+                return self.loss.judged(self.design.confusions(Y, seeds), pool.labels, pool.weight)
             if self.loss.statistic == "moments":
-                center = float(pool.labels.mean())
-                return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels)
+                center = float(np.average(pool.labels, weights=pool.weight))
+                return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels, pool.weight)
         fitted = self.design.fitted(Y, self.response, seeds)
         if isinstance(self.loss, SetLoss):
             return self._errors_of_sets(self.loss, Y, fitted, batch)
@@ -131,16 +131,14 @@ def crossed_over_pools(
 ) -> Floats:
     """Crossed mean where different rows could have met different labels."""
     if len(pools) == 1 and pools[0].rows is None:
-        return loss.crossed_mean(pools[0].labels, prediction, weight)
+        return loss.crossed_mean(pools[0].labels, prediction, weight, pools[0].weight)
     total: Any = 0.0
     share = 0.0
     for pool in pools:
         rows = np.arange(prediction.shape[sample_axis]) if pool.rows is None else pool.rows
         part_weight = None if weight is None else weight[rows]
         part = float(len(rows)) if part_weight is None else float(part_weight.sum())
-        if part == 0:
-            continue
-        crossed = loss.crossed_mean(pool.labels, np.take(prediction, rows, axis=sample_axis), part_weight)
+        crossed = loss.crossed_mean(pool.labels, np.take(prediction, rows, axis=sample_axis), part_weight, pool.weight)
         total, share = total + part * crossed, share + part
     return np.asarray(total / share)
 
@@ -149,7 +147,7 @@ def _best_constants(loss: Loss, pools: list[Pool], y: Array) -> Array | None:
     """For every row the best constant of the labels it could have met, (n[, outputs])."""
     constants = np.empty(y.shape)
     for pool in pools:
-        best = loss.best_constant(pool.labels)
+        best = loss.best_constant(pool.labels, pool.weight)
         if best is None:
             return None
         constants[slice(None) if pool.rows is None else pool.rows] = best

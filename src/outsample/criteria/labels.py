@@ -118,7 +118,7 @@ class LabelCriterion(Criterion):
             best = int(np.argmin(problem.in_sample + optimism.mean(axis=0)))
             compared = optimism - optimism[:, [best]]
         error = _spread_of_mean(compared).max()
-        return bool(error <= self.tolerance * problem.loss.scale(problem.y))
+        return bool(error <= self.tolerance * problem.loss.scale(problem.y, problem.weight))
 
     def _record(
         self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Floats
@@ -157,6 +157,11 @@ class Permutation(LabelCriterion):
     Estimates the expected loss on a new sample. The noise is priced at the total variance of y, so the estimate
     is conservative where the signal is strong.
 
+    With sample weights a row stays one observation: it gets one label, and its weight stays with its X. Labels are
+    drawn as often as their weights say, up to one (see `outsample.draws`), and the optimism of a draw is
+    Σ_i Σ_j w_i w_j ℓ(y_j, g*_i)/(Σw)² − Σ_i w_i ℓ(y*_i, g*_i)/Σw: both terms have the distribution of labels that
+    the weighted sample has. Equal weights make it the permutation estimate itself.
+
     Parameters
     ----------
     n_draws, tolerance : see `LabelCriterion`.
@@ -188,14 +193,14 @@ class Permutation(LabelCriterion):
         if self.circular:
             return CircularShift()
         if self.block_size is not None:
-            return PermutationOfBlocks(int(self.block_size))
+            return PermutationOfBlocks(int(self.block_size), problem.label_weight)
         if problem.groups is None:
             if self.groups is not None:
                 raise ValueError(f"groups={self.groups!r} needs the group of every row: pass groups= as well")
-            return FreePermutation()
-        within = PermutationWithinGroups(problem.groups)
+            return FreePermutation(problem.label_weight)
+        within = PermutationWithinGroups(problem.groups, problem.label_weight)
         whole = self.groups == "whole" or (self.groups is None and within.count(problem.y) <= 1)
-        return PermutationOfGroups(problem.groups) if whole else within
+        return PermutationOfGroups(problem.groups, problem.label_weight) if whole else within
 
     def exact_optimism(self, problem: Problem) -> Floats | None:
         smoother = _smoother(problem)
@@ -205,14 +210,17 @@ class Permutation(LabelCriterion):
 
 @dataclass(frozen=True)
 class LabelBootstrap(LabelCriterion):
-    """Labels drawn with replacement from y: the twin of the permutation estimate with independent labels."""
+    """Labels drawn with replacement from y: the twin of the permutation estimate with independent labels.
+
+    With sample weights label j is drawn with probability w_j/Σw, whatever the row that gets it.
+    """
 
     name: ClassVar[str] = "label-bootstrap"
     meaning: ClassVar[str] = "its optimism is measured on labels drawn with replacement"
 
     def scheme(self, problem: Problem) -> LabelScheme:
         _refuse_groups(self.name, problem)
-        return WithReplacement()
+        return WithReplacement(problem.label_weight)
 
     def exact_optimism(self, problem: Problem) -> Floats | None:
         smoother = _smoother(problem)

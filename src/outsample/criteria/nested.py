@@ -64,7 +64,7 @@ class NestedCrossValidation(Criterion):
                 f"criterion {self.name!r} needs one loss per sample, {problem.loss.name} judges whole sets; "
                 'use "kfold" instead'
             )
-        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        units = drawing_units(problem.n_samples, problem.groups)
         available = int(units.max()) + 1
         if 2 * self.cv > available:
             what = "rows" if problem.groups is None else "groups"
@@ -93,7 +93,7 @@ class NestedCrossValidation(Criterion):
 
     def _repeats(self, problem: Problem) -> Iterator[NestedRepeat]:
         """The losses of every repeat, summed up as they arrive."""
-        units = drawing_units(problem.n_samples, problem.groups, problem.weight)
+        units = drawing_units(problem.n_samples, problem.groups)
         folds = [_random_folds(units, self.cv, problem, r) for r in range(self.repeats)]
         left_out = [(k,) for k in range(self.cv)] + list(combinations(range(self.cv), 2))
         planned = self.repeats * len(left_out)
@@ -106,10 +106,8 @@ class NestedCrossValidation(Criterion):
             for i, out in enumerate(left_out):
                 _note(losses, folds[r], out, next(results))
                 problem.progress((r * len(left_out) + i + 2) * cost, (planned + 1) * cost)
-            outer = np.take_along_axis(losses, np.maximum(folds[r], 0)[None, None], axis=0)[0]
-            counted = folds[r] >= 0
-            weight = None if problem.weight is None else problem.weight[counted]
-            yield nested_repeat(outer[:, counted], losses[:, :, counted], folds[r][counted], weight)
+            outer = np.take_along_axis(losses, folds[r][None, None], axis=0)[0]
+            yield nested_repeat(outer, losses, folds[r], problem.weight)
 
 
 def _note(losses: Floats, folds: Folds, out: tuple[int, ...], found: Floats) -> None:
@@ -121,11 +119,11 @@ def _note(losses: Floats, folds: Folds, out: tuple[int, ...], found: Floats) -> 
 
 
 def _random_folds(units: Folds, n_folds: int, problem: Problem, repeat: int) -> Folds:
-    """Fold of each row, (n,), folds of equally many units up to one; −1 for rows that are no data."""
+    """Fold of each row, (n,), folds of equally many units up to one."""
     n_units = int(units.max()) + 1
     rng = child_generator(problem.seed, ROW_SPLITS, NESTED_FOLDS, repeat)
     of_unit = rng.permutation(np.arange(n_units) % n_folds)
-    return np.asarray(np.where(units >= 0, of_unit[units], -1), dtype=np.intp)
+    return np.asarray(of_unit[units], dtype=np.intp)
 
 
 class _FoldFits:
@@ -137,7 +135,7 @@ class _FoldFits:
 
     def __call__(self, number: int, folds: Folds, out: tuple[int, ...]) -> Floats:
         asked = np.isin(folds, out)
-        train = np.flatnonzero(~asked & (folds >= 0))
+        train = np.flatnonzero(~asked)
         weight = None if self.weight is None else self.weight[train]
         predicted = self.fits.predictions(number, train, weight, np.flatnonzero(asked))
         return np.asarray(self.loss.pointwise(self.y[asked], predicted), dtype=np.float64)

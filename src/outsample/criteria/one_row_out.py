@@ -44,9 +44,9 @@ class LeaveOneOut(RowCriterion):
             object.__setattr__(self, "budget", whole_number("budget", self.budget, instead="None or "))
 
     def check(self, problem: Problem) -> None:
-        available = len(_rows_that_count(problem))
+        available = problem.n_samples
         if self.budget is not None and self.budget > available:
-            what = "rows of positive weight" if problem.weight is not None else "rows"
+            what = "rows" if problem.all_rows is None else "rows of positive weight"
             raise ValueError(
                 f"budget={self.budget} asks for more left-out rows than the {available} {what}; use at most {available}"
             )
@@ -55,10 +55,9 @@ class LeaveOneOut(RowCriterion):
         return one_row_out(problem.n_samples, self._left_out(problem), problem.groups)
 
     def _left_out(self, problem: Problem) -> Rows:
-        rows = _rows_that_count(problem)
         if self.budget is None:
-            return rows
-        return np.sort(split_generator(problem).choice(rows, self.budget, replace=False))
+            return np.arange(problem.n_samples)
+        return np.sort(split_generator(problem).choice(problem.n_samples, self.budget, replace=False))
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)
@@ -92,16 +91,9 @@ class LeaveOneOut(RowCriterion):
         freedom = max(1, losses.shape[1] - 1)
         if self.budget is None:
             return {"standard_error": error, "freedom": freedom}
-        share = losses.shape[1] / len(_rows_that_count(problem))
+        share = losses.shape[1] / problem.n_samples
         return {
             "standard_error": error * np.sqrt(share),
             "monte_carlo_error": error * np.sqrt(1 - share),
             "freedom": freedom,
         }
-
-
-def _rows_that_count(problem: Problem) -> Rows:
-    """Rows whose loss has any weight."""
-    if problem.weight is None:
-        return np.arange(problem.n_samples)
-    return np.flatnonzero(problem.weight)

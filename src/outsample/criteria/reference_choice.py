@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from outsample.closed_forms import degrees_of_freedom
 from outsample.criteria.row_engine import judged_on_folds, split_seed
 from outsample.learners import fit, respond, seeded
 from outsample.losses import Floats
-from outsample.paths import find_path
+from outsample.paths import Smoother, find_path
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
 from outsample.splits import Splits, cross_validation_splits
@@ -57,12 +58,25 @@ def _richest(problem: Problem, shrink: float) -> ValueReference | None:
     smoother = problem.design.smoother
     if smoother is None or problem.response != "predict":
         return None
-    left = problem.n_samples - smoother.trace
-    usable = np.flatnonzero(left >= 1)
+    freedom = _degrees_of_freedom(problem, smoother)
+    usable = np.flatnonzero(problem.n_samples - freedom >= 1)
     if len(usable) == 0:
         return None
     k = usable[-1]
-    return value_reference(problem.y, problem.fitted[k], degrees_of_freedom=float(smoother.trace[k]), shrink=shrink)
+    return value_reference(
+        problem.y,
+        problem.fitted[k],
+        degrees_of_freedom=float(freedom[k]),
+        shrink=shrink,
+        weight=problem.label_weight,
+    )
+
+
+def _degrees_of_freedom(problem: Problem, smoother: Smoother) -> Floats:
+    """tr S, (models,), with weights n times the weighted mean leverage."""
+    if problem.label_weight is None:
+        return smoother.trace
+    return degrees_of_freedom(smoother, problem.n_samples, problem.label_weight)
 
 
 def shuffled_folds(problem: Problem, n_folds: int) -> Splits:
@@ -85,10 +99,9 @@ def _cross_fitted(problem: Problem, shrink: float) -> Reference:
     out = found.out_of_fold[int(np.argmin(found.risks.mean(axis=0)))]
     cost = found.n_fits - problem.design.fits_per_draw
     if n_classes is None:
-        return value_reference(y, out, shrink=shrink, n_fits=cost)
-    return class_reference(
-        y, noisy_labels(y, predicted_codes(out, problem.response), n_classes), shrink=shrink, n_fits=cost
-    )
+        return value_reference(y, out, shrink=shrink, n_fits=cost, weight=problem.label_weight)
+    probabilities = noisy_labels(y, predicted_codes(out, problem.response), n_classes, problem.label_weight)
+    return class_reference(y, probabilities, shrink=shrink, n_fits=cost, weight=problem.label_weight)
 
 
 def predicted_codes(out: Array, response: str) -> Array:
@@ -111,29 +124,32 @@ def _of_estimator(problem: Problem, estimator: Any, shrink: float) -> Reference:
     if classes is None:
         mean = respond(model, problem.X, "predict", None)
         freedom = _freedom(problem, estimator)
-        return value_reference(problem.y, mean, degrees_of_freedom=freedom, shrink=shrink, n_fits=1)
+        return value_reference(
+            problem.y, mean, degrees_of_freedom=freedom, shrink=shrink, n_fits=1, weight=problem.label_weight
+        )
     probabilities = respond(model, problem.X, "predict_proba", classes)
-    return class_reference(problem.y, probabilities, shrink=shrink, n_fits=1)
+    return class_reference(problem.y, probabilities, shrink=shrink, n_fits=1, weight=problem.label_weight)
 
 
 def _freedom(problem: Problem, estimator: Any) -> float:
     """Degrees of freedom of a reference that is linear in y, else 0: its residuals are then taken as they are."""
     smoother = find_path(estimator, weighted=problem.weight is not None).bind(problem.X, None, problem.weight).smoother
-    return 0.0 if smoother is None else float(smoother.trace[0])
+    return 0.0 if smoother is None else float(_degrees_of_freedom(problem, smoother)[0])
 
 
 def _given(problem: Problem, reference: Any, shrink: float) -> Reference:
-    values = np.asarray(reference, dtype=np.float64)
-    n, n_classes = problem.n_samples, problem.target.n_classes
-    if n_classes is None:
-        _check_shape(values, (n,))
-        return value_reference(problem.y, values, shrink=shrink)
+    values, whole = np.asarray(reference, dtype=np.float64), problem.all_rows
+    n, n_classes = problem.n_samples if whole is None else len(whole.y), problem.target.n_classes
     if n_classes == 2 and values.shape == (n,):
         values = np.stack([1 - values, values], axis=1)
-    _check_shape(values, (n, n_classes))
+    _check_shape(values, (n,) if n_classes is None else (n, n_classes))
+    if whole is not None:
+        values = values[whole.counted]
+    if n_classes is None:
+        return value_reference(problem.y, values, shrink=shrink, weight=problem.label_weight)
     if (values < 0).any() or not np.allclose(values.sum(axis=1), 1):
         raise ValueError("reference: probabilities must not be negative and must add up to one in every row")
-    return class_reference(problem.y, values, shrink=shrink)
+    return class_reference(problem.y, values, shrink=shrink, weight=problem.label_weight)
 
 
 def _check_shape(values: Floats, shape: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from outsample.chunks import chunks
 from outsample.criteria.base import Criterion
-from outsample.criteria.row_engine import Tested, judged_on_folds
+from outsample.criteria.row_engine import Tested, at_all_rows, judged_on_folds
 from outsample.curve import RiskCurve
 from outsample.losses import Floats, weighted_mean
 from outsample.problem import Problem
@@ -40,12 +40,6 @@ class RowCriterion(Criterion):
             raise ValueError(
                 f"keep_predictions=True needs splits that test every row at most once, some row is tested {often} times"
             )
-        if problem.weight is None:
-            return
-        for k, fold in enumerate(splits.folds):
-            for name, part in (("training", fold.train), ("test", fold.test)):
-                if not problem.weight[part].any():
-                    raise ValueError(f"sample_weight is zero on all {name} rows of fold {k + 1}")
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)
@@ -67,7 +61,7 @@ class RowCriterion(Criterion):
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, {meaning}",
             n_fits=found.n_fits,
-            out_of_fold=found.out_of_fold if self.keep_predictions else None,
+            out_of_fold=at_all_rows(problem, found.out_of_fold) if self.keep_predictions else None,
             fold_risks=found.risks,
             fold_sizes=splits.sizes if problem.weight is None and found.risks is not None else None,
             notes=splits.notes,

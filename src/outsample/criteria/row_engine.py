@@ -142,6 +142,16 @@ def _nothing(predicted: Array, n: int) -> Array:
     return np.full((len(predicted), n, *predicted.shape[2:]), missing, dtype=predicted.dtype)
 
 
+def at_all_rows(problem: Problem, predicted: Array | None) -> Array | None:
+    """Predictions for the rows that count, at their places among all rows; missing for rows of weight zero."""
+    whole = problem.all_rows
+    if predicted is None or whole is None:
+        return predicted
+    placed = _nothing(predicted, len(whole.y))
+    placed[:, whole.counted] = predicted
+    return placed
+
+
 class _Judge:
     """Fits the whole path to the training rows of a fold and judges it on the test rows."""
 

@@ -18,7 +18,7 @@ from outsample.losses import Floats
 from outsample.paths import RefitPath
 from outsample.problem import Problem
 from outsample.scorers import SetLoss
-from outsample.splits import Splits, cross_validation_splits, hold_out_split, is_number_of_folds
+from outsample.splits import Splits, among, cross_validation_splits, hold_out_split, is_number_of_folds
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ class CrossValidation(RowCriterion):
     ----------
     cv : number of folds (scikit-learn's rule: consecutive, stratified for classifiers; folds of whole groups where
         the problem has groups), any scikit-learn splitter, or an iterable of (train rows, test rows). A splitter
-        that draws at random and has no random state is seeded with the problem.
+        that draws at random and has no random state is seeded with the problem. Rows of weight zero are
+        left out of the folds after the split, so that the folds are those of scikit-learn for all rows.
     error : "naive" or "nadeau-bengio".
     shuffle : whether the folds of a number are drawn at random, seeded with the problem, so that the order of the
         rows does not matter. The name "kfold" means ten such folds; `CrossValidation(10)` are those of GridSearchCV.
@@ -129,15 +130,18 @@ class CrossValidation(RowCriterion):
             object.__setattr__(self, "cv", _listed(cv))
 
     def splits(self, problem: Problem) -> Splits:
-        return cross_validation_splits(
+        whole = problem.all_rows
+        data = problem if whole is None else whole
+        splits = cross_validation_splits(
             self.cv,
-            problem.X,
-            problem.y,
+            data.X,
+            data.y,
             classifier=problem.target.classes is not None,
-            groups=problem.groups,
+            groups=data.groups,
             seed=split_seed(problem),
             shuffle=self.shuffle,
         )
+        return splits if whole is None else among(splits, whole.counted, len(whole.y))
 
     def _curve(self, problem: Problem) -> RiskCurve:
         # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.

@@ -159,7 +159,9 @@ def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> tuple[Flo
     frequencies = None if left_out.frequencies is None else left_out.frequencies[chosen]
     reference = calibrated_reference(problem, left_out.predicted[chosen], risk, frequencies)
     if reference is None:
-        draws = LabelDraws(FreePermutation(), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
+        draws = LabelDraws(
+            FreePermutation(problem.label_weight), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS)
+        )
         permuted = measured_draws(problem, draws, 0, len(draws))[0]
         return permuted, len(draws) * cost, f"{NOTHING_FOUND}: they were permuted."
     optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)

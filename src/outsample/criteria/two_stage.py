@@ -64,7 +64,9 @@ class TwoStagePermutation(Criterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         permutation = Permutation(self.n_draws)
-        draws = LabelDraws(FreePermutation(), problem.y, self.n_draws, child_seed(problem.seed, LABEL_DRAWS))
+        draws = LabelDraws(
+            FreePermutation(problem.label_weight), problem.y, self.n_draws, child_seed(problem.seed, LABEL_DRAWS)
+        )
         if permutation.exact_optimism(problem) is not None:
             whole = permutation.curve(problem)
             return self._second_stage(problem, whole.out_sample, 0) or self._permutation(whole, NOTHING_FOUND)

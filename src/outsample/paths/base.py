@@ -49,7 +49,7 @@ class Smoother:
     row_sums : (models, n)
         S 1, all ones when the smoother reproduces constants.
     norms : how to compute `squared_norms`, which few need; None for smoothers that are neither least squares nor that
-        with a quadratic penalty, and with weights.
+        with a quadratic penalty.
     """
 
     leverages: Floats

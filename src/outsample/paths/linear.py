@@ -98,8 +98,13 @@ class LinearFits:
 
     @property
     def squared_norms(self) -> Floats:
-        """Σ_j S_ij² = Σ_k kept_k² L_ik², (models, n); without weights."""
-        return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
+        """Σ_j S_ij², (models, n): Σ_k kept_k² L_ik² without weights, else the norm of row i of L kept LᵀW."""
+        if self.weight is None:
+            return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
+        scaled = self.basis * self.weight[:, None]
+        metric = scaled.T @ scaled
+        rows = (self.basis * kept for kept in self.kept)
+        return np.stack([np.einsum("ik,ik->i", row @ metric, row) for row in rows])
 
     def _energy(self, rows: Any) -> Floats:
         """w_i L_ik² of some rows, (rows, r): the leverage of row i along direction k."""

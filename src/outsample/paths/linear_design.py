@@ -91,7 +91,7 @@ class LinearDesign(Design):
         return Smoother(
             self._gathered(lambda part: part.fits.smoother.leverages),
             self._gathered(lambda part: part.fits.smoother.row_sums),
-            None if self.weight is not None else self._squared_norms,
+            self._squared_norms,
         )
 
     def _squared_norms(self) -> Floats:
