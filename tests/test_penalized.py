@@ -1,6 +1,7 @@
 """Penalised selection against the theorems it comes from."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,3 +113,11 @@ def test_losses_without_a_range_are_scaled():
 def test_bad_sample_size():
     with pytest.raises(ValueError, match="m must be positive"):
         penalized_risk([0.1, 0.2], 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e20])
+def test_a_model_that_failed_or_exploded_does_not_scale_the_price_of_the_others(bad):
+    curve = curve_of(outsample.Permutation(5), regression=True)
+    worse = replace(curve, in_sample=np.append(curve.in_sample[:-1], bad))
+    price = oracle_terms(worse).log_term[1] / math.sqrt(math.log(2) / (80 / 25))
+    assert price == pytest.approx(curve.scale if bad == 1e20 else curve.in_sample.max())

@@ -58,10 +58,23 @@ def test_standard_error_of_other_losses_is_that_of_the_mean_enlarged(weight):
 
 def test_no_standard_error_where_there_is_none():
     assert posed(Ridge(), REAL, loss="r2").standard_error(np.array([0.0])) is None
-    flawless = posed(LinearRegression(), X @ np.ones(3))
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", lambda y, p: np.abs(y - p) ** 3])
+def test_losses_that_are_rounding_make_no_standard_error(loss):
+    flawless = posed(LinearRegression(), X @ np.ones(3), loss=loss)
+    assert np.isnan(flawless.standard_error(np.array([0.5])))
+    barely = posed(LinearRegression(), X @ np.ones(3) + 1e-8 * REAL, loss=loss)
+    assert barely.standard_error(np.array([0.5])) > 0
+
+
+def test_probabilities_of_one_make_no_standard_error():
     one_nn = pose(KNeighborsClassifier(1), X, BINARY, loss="log", fast=False)
-    assert one_nn.standard_error(np.array([0.5]))[0] >= 0
-    assert flawless.in_sample[0] < 1e-25
+    assert np.isnan(one_nn.standard_error(np.array([0.5])))
+
+
+def test_an_infinite_risk_has_no_standard_error():
+    assert np.isnan(posed(Ridge(), REAL).standard_error(np.array([np.inf])))
 
 
 class Counted(LogisticRegression):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,19 @@ def test_minimum_gives_ties_to_the_simplest():
     assert minimum(curve([3.0, 1.0, 1.0, 2.0])) == 1
     assert minimum(curve([3.0, 1.0 + 1e-15, 1.0, 2.0])) == 1
     assert minimum(curve([np.nan, 2.0, 1.0])) == 2
+
+
+@pytest.mark.parametrize("factor", [1e-24, 1e-6, 1.0, 1e24])
+def test_what_counts_as_rounding_depends_neither_on_the_unit_nor_on_other_models(factor):
+    risks = factor * np.array([3.0, 1.0, 1.0 - 1e-6, 1e30])
+    assert minimum(curve(risks)) == 2
+    assert minimum(curve(-risks[::-1] / 1e30)) == 0
+    assert significant_minimum(curve(factor * np.array([3.0, 1.0, 1.0 - 1e-6, 2, 2, 2, 1e30]))) == 2
+
+
+def test_risks_that_are_rounding_are_tied():
+    nothing_but_rounding = replace(curve([1.0, 3e-30, 1e-31]), rounding=1e-24)
+    assert minimum(nothing_but_rounding) == first_local_minimum(nothing_but_rounding) == 1
 
 
 def test_one_standard_error_is_an_error_not_a_deviation():

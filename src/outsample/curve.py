@@ -48,6 +48,8 @@ class RiskCurve:
         on request; class codes are positions in the sorted classes. −1 (codes) or nan where a row was never tested.
     held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
         where it does not apply.
+    scale : the risk of predicting without looking at X, 0 where it is not known.
+    rounding : risks that are closer than this differ by rounding alone.
     notes : sentences a reader of the numbers should know.
     """
 
@@ -73,6 +75,8 @@ class RiskCurve:
     fold_sizes: NDArray[np.intp] | None = None
     out_of_fold: NDArray[Any] | None = field(default=None, metadata=_MODELS_FIRST)
     held_out: float | None = None
+    scale: float = 0.0
+    rounding: float = 0.0
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

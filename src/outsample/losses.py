@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 Statistic = Literal["confusion", "moments"]
 
+RELATIVE_ROUNDING = 1e-12
+
 PAIRS_AT_ONCE = 1_000_000
 PAIRS_AT_MOST = 20_000_000
 
@@ -103,9 +105,32 @@ class Loss(ABC):
         return None
 
     def scale(self, y: Array, weight: Floats | None = None) -> float:
-        """The risk of predicting without looking at X: what a difference of risks is large or small against."""
+        """The risk of predicting without looking at X: what a difference of risks is large or small against.
+
+        That of the best constant; where none is known, what shuffled labels lose as predictions against the labels
+        themselves. It has the unit of the loss; 0 where it cannot be measured.
+        """
         constant = self.best_constant(y, weight)
-        return 1.0 if constant is None else float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
+        if constant is None:
+            return self._added_risk(y, np.random.default_rng(0).permutation(y))
+        return float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
+
+    def rounding(self, y: Array) -> float:
+        """What rounding alone may add to the risk of real labels: that of predictions off by 1e-12 of the largest."""
+        return self._added_risk(y, y + RELATIVE_ROUNDING * np.abs(y).max())
+
+    def _added_risk(self, y: Array, other: Array) -> float:
+        """How far the risk of `other` labels, taken as predictions, is from that of y itself; 0 if unknown."""
+        try:
+            added = abs(float(self.risk(y, self._predicting(other)) - self.risk(y, self._predicting(y))))
+        except Exception:
+            # A function of the user may be undefined on predictions that no learner made.
+            return 0.0
+        return added if np.isfinite(added) else 0.0
+
+    def _predicting(self, y: Array) -> Array:
+        """What a learner that is sure of these labels answers."""
+        return y
 
     def score(self, risk: Any, n: Any = None) -> Any:
         """A risk as a score, greater is better, in scikit-learn's habit.

@@ -151,19 +151,29 @@ def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False
     """The terms of the oracle inequality for a risk curve, with the criterion's own m unless told.
 
     The remainder is that of the tail 2γ e^{−2mε²} of Theorem 1; the source prints ln(γe) in its place, without the 2.
-    For a loss that is not between 0 and 1 the logarithmic term is scaled by the largest in-sample risk.
+    For a loss that is not between 0 and 1 the logarithmic term is scaled by the largest in-sample risk, but by no
+    more than that of predicting without looking at X.
     """
     size = sample_size(curve.criterion, curve.n_samples, curve.held_out)
     if m is not None:
         size = SampleSize(float(m), size.gamma, proved=False, source="given")
-    loss_range = 1.0 if curve.loss.unit_interval else float(np.max(curve.in_sample, initial=0.0)) or 1.0
+    loss_range = _loss_range(curve)
     price = log_term(len(curve), size.m, fast=fast, loss_range=loss_range)
     tail = math.log(2 * size.gamma * math.e)
     return OracleTerms(
-        approximation=curve.in_sample - np.min(curve.in_sample),
+        approximation=curve.in_sample - np.nanmin(curve.in_sample),
         complexity=curve.out_sample - curve.in_sample,
         log_term=price,
         remainder=loss_range * (tail / size.m if fast else math.sqrt(tail / (2 * size.m))),
         penalized=curve.out_sample + price,
         size=size,
     )
+
+
+def _loss_range(curve: RiskCurve) -> float:
+    """What stands in for the range of the loss; 1 for losses in [0, 1] and for scores, whose risks are negative."""
+    known = curve.in_sample[np.isfinite(curve.in_sample)]
+    if curve.loss.unit_interval or (known < 0).any():
+        return 1.0
+    largest = float(known.max(initial=0.0))
+    return (min(largest, curve.scale) if curve.scale > 0 else largest) or curve.scale or 1.0

@@ -15,7 +15,7 @@ from outsample.chunks import chunks
 from outsample.curve import RiskCurve
 from outsample.fingerprints import fingerprint
 from outsample.learners import is_pairwise, takes_weight
-from outsample.losses import Floats, Loss, weighted_mean
+from outsample.losses import RELATIVE_ROUNDING, Floats, Loss, weighted_mean
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, seed_sequence
@@ -134,6 +134,18 @@ class Problem:
             return self.target.n_outputs
         return self.target.n_classes or 1
 
+    @cached_property
+    def scale(self) -> float:
+        """The risk of predicting without looking at X, see `Loss.scale`."""
+        return self.loss.scale(self.y, self.weight)
+
+    @cached_property
+    def rounding(self) -> float:
+        """The risk that rounding alone may make of none: where risks are as small, or as close, digits are chance."""
+        if self.target.classes is not None:
+            return RELATIVE_ROUNDING * self.scale
+        return self.loss.rounding(self.y)
+
     @property
     def real_seed(self) -> int:
         """The learner's seed for the fit to the real labels."""
@@ -202,7 +214,7 @@ class Problem:
         """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
 
         Binomial for zero-one loss. Otherwise the in-sample losses, enlarged so that their mean is out_sample:
-        not a number where the fit has no loss at all.
+        not a number where the fit has no loss but rounding, or the estimate is not finite.
         """
         if self.loss.unit_interval:
             share = np.clip(out_sample, 0.0, 1.0)
@@ -212,7 +224,8 @@ class Problem:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
             enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
-        return np.asarray(np.where(self.in_sample > 0, enlarged, np.nan) / np.sqrt(self.effective_n))
+        known = (self.in_sample > self.rounding) & np.isfinite(out_sample)
+        return np.asarray(np.where(known, enlarged, np.nan) / np.sqrt(self.effective_n))
 
     @cached_property
     def _deviation_of_losses(self) -> Floats | None:
@@ -256,6 +269,8 @@ class Problem:
             n_samples=self.n_samples,
             path=self.path.name,
             ordered=self.path.ordered,
+            scale=self.scale,
+            rounding=self.rounding,
             **more,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from outsample.curve import RiskCurve
-from outsample.losses import Floats
+from outsample.losses import RELATIVE_ROUNDING, Floats
 from outsample.penalized import oracle_terms
 
 Rule = Callable[[RiskCurve], int]
@@ -20,7 +20,7 @@ PATIENCE = 3
 def minimum(curve: RiskCurve) -> int:
     """The model of least estimated risk; ties, up to rounding, go to the simplest."""
     risk = _comparable(curve.out_sample)
-    return int(np.flatnonzero(risk <= risk.min() + _rounding(risk))[0])
+    return int(np.flatnonzero(risk <= risk.min() + _rounding(curve))[0])
 
 
 def one_standard_error(curve: RiskCurve) -> int:
@@ -49,10 +49,10 @@ def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | Non
     are drawn, because all models meet the same data and the same draws, else the standard error. None when that never
     happens, so that a longer curve is needed.
     """
-    risk, error = _comparable(curve.out_sample), _error(curve)
+    risk, error, rounding = _comparable(curve.out_sample), _error(curve), _rounding(curve)
     best, above = 0, 0
     for k in range(1, len(risk)):
-        if risk[k] < risk[best] - _rounding(risk):
+        if risk[k] < risk[best] - rounding:
             best, above = k, 0
         else:
             above = above + 1 if risk[k] > risk[best] + error[k] else 0
@@ -71,9 +71,10 @@ def _comparable(risk: Floats) -> Floats:
     return np.where(np.isnan(risk), np.inf, risk)
 
 
-def _rounding(risk: Floats) -> float:
-    finite = risk[np.isfinite(risk)]
-    return 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0)))
+def _rounding(curve: RiskCurve) -> float:
+    """Differences this small are rounding. The least risk decides, because the others may be of any size."""
+    finite = curve.out_sample[np.isfinite(curve.out_sample)]
+    return max(curve.rounding, RELATIVE_ROUNDING * abs(float(finite.min()))) if len(finite) else 0.0
 
 
 def _error(curve: RiskCurve) -> Floats:

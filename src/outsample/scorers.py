@@ -195,6 +195,17 @@ class ScorerLoss(SetLoss):
     def reported(self, risk: Any) -> Any:
         return None if risk is None else -risk
 
+    def _added_risk(self, y: Array, other: Array) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return super()._added_risk(y, other)
+
+    def _predicting(self, y: Array) -> Array:
+        if self.response == "predict":
+            return y
+        sure = np.eye(len(self.classes))[y]
+        return sure if self.trailing else sure[:, 1]
+
     def _label_axes(self) -> int:
         return 2 if self.multioutput else 1
 

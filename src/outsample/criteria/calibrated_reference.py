@@ -27,6 +27,9 @@ Array = NDArray[Any]
 
 HALVINGS = 50
 
+# How far sums of equal numbers may differ, relative to the numbers.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
 # Learners that predict the first class of greatest frequency, to the letter.
 VOTERS = frozenset({DecisionTreeClassifier, ExtraTreeClassifier, KNeighborsClassifier, RandomForestClassifier})
 
@@ -80,7 +83,8 @@ def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> floa
 def _values(problem: Problem, fitted: Floats, risk: float) -> Reference | None:
     y, weight = problem.y, problem.label_weight
     spread = math.sqrt(label_variance(y, weight))
-    if np.ptp(fitted) <= 1e-12 * max(1.0, float(np.abs(y).max())):
+    # Equal predictions differ by the rounding of labels, which are larger than their spread where they are far from 0.
+    if np.ptp(fitted) <= max(1e-12 * spread, ROUNDING * float(np.abs(y).max())):
         return None
     residuals = (y - fitted) - np.average(y - fitted, weights=weight)
     if math.sqrt(label_variance(residuals, weight)) <= 1e-12 * spread:

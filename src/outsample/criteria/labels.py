@@ -45,7 +45,8 @@ class LabelCriterion(Criterion):
     ----------
     n_draws : number of label vectors drawn and refitted; "auto" draws until the Monte-Carlo error allows a choice.
     tolerance : for "auto": the Monte-Carlo error of the difference between any model and the best one (of the
-        optimism itself, for a single model) at which to stop, relative to the risk of a constant prediction.
+        optimism itself, for a single model) at which to stop, relative to the risk of predicting without
+        looking at X (`Loss.scale`).
     """
 
     n_draws: int | Literal["auto"] = 10
@@ -110,7 +111,7 @@ class LabelCriterion(Criterion):
         return measured
 
     def _settled(self, problem: Problem, optimism: Floats) -> bool:
-        """Whether the Monte-Carlo error is small against the risk of a constant prediction."""
+        """Whether the Monte-Carlo error is small against the risk of predicting without looking at X."""
         if len(optimism) < FIRST_ROUND:
             return False
         compared = optimism
@@ -118,7 +119,7 @@ class LabelCriterion(Criterion):
             best = int(np.argmin(problem.in_sample + optimism.mean(axis=0)))
             compared = optimism - optimism[:, [best]]
         error = _spread_of_mean(compared).max()
-        return bool(error <= self.tolerance * problem.loss.scale(problem.y, problem.weight))
+        return bool(error <= self.tolerance * problem.scale)
 
     def _record(
         self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Floats
