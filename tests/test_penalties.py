@@ -146,3 +146,8 @@ def test_degrees_of_freedom_are_the_trace():
     np.testing.assert_allclose(degrees_of_freedom(smoother, N), smoother.trace, rtol=1e-14)
     np.testing.assert_allclose(degrees_of_freedom(smoother, N, np.full(N, 3.0)), smoother.trace, rtol=1e-14)
     assert np.isnan(noise_variance(np.zeros(1), np.array([float(N)]), N)).all()
+
+
+@pytest.mark.parametrize("penalty", [penalties.fpe, penalties.gcv, penalties.vc])
+def test_degrees_of_freedom_that_are_all_rows_up_to_rounding_leave_an_infinite_risk(penalty):
+    assert np.isinf(penalty(1e-30, 20 - 4e-15, 20))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -67,7 +67,7 @@ def left_out_predictors(objective: LocalObjective) -> tuple[Floats, Floats]:
 
     Returns
     -------
-    predictors : (n, K); infinite where a row alone decides its prediction.
+    predictors : (n, K); infinite where a row alone decides its prediction, see `reproduced_left_out`.
     leverages : (n,) the largest eigenvalue of G_i D_i; near one the approximation is doubtful.
 
     Examples
@@ -95,6 +95,33 @@ def left_out_predictors(objective: LocalObjective) -> tuple[Floats, Floats]:
         for i in range(0, n, step)
     ]
     return np.concatenate([p for p, _ in parts]), np.concatenate([leverage for _, leverage in parts])
+
+
+def reproduced_left_out(X: Any, y: Floats, weight: Floats, alpha: float, intercept: bool) -> Floats:
+    """What ridge regression without a row predicts for it, (n,), where all rows together reproduce its label.
+
+    There both the residual r_i and 1 − leverage of the fit to all rows are zero up to rounding, but their ratio, the
+    residual of row i left out, has a limit: (M y)_i/M_ii, M = (√W X Xᵀ √W + alpha)⁻¹ on the span of the centred
+    columns. For alpha = 0 it is the limit of small penalties: least squares of minimum norm, as scikit-learn's. Not
+    right for rows whose label is not reproduced.
+
+    Examples
+    --------
+    Two columns and no constant fit two labels; one label alone is fitted by the shortest coefficients:
+
+    >>> X, y = np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([3.0, 8.0])
+    >>> reproduced_left_out(X, y, np.ones(2), 0.0, False)
+    array([4., 3.])
+    """
+    root, columns, labels = np.sqrt(weight), _dense(X), y
+    if intercept:
+        columns, labels = (part - np.average(part, axis=0, weights=weight) for part in (columns, y))
+    basis, singular, _ = svd(root[:, None] * columns, full_matrices=False, check_finite=False)
+    seen = singular > singular[0] * max(columns.shape) * np.finfo(np.float64).eps
+    basis, inverse = basis[:, seen], 1.0 / (np.square(singular[seen]) + alpha)
+    residual = basis @ (inverse * (basis.T @ (root * labels)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(y - residual / (np.square(basis) @ inverse) / root)
 
 
 def _moved(

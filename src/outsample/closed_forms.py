@@ -54,7 +54,7 @@ def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None 
     squared norms are not known, as for nearest neighbours, whose weights at new places are no larger, nothing is added.
     """
     fixed = 2 * variance * weighted_mean(smoother.leverages, weight)
-    if smoother.squared_norms is None:
+    if smoother.squared_norms is None or variance == 0:
         return fixed
     slack = 1.0 - smoother.leverages
     alone = slack <= _ROUNDING

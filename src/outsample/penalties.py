@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
+# How far from 1 a ratio d/n may be and still be 1: d is a sum of n rounded leverages.
+_ROUNDING = 1e-9
+
 
 def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Final prediction error, e_in (1 + d/n)/(1 − d/n) (Akaike 1970).
@@ -24,7 +27,7 @@ def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     1.6666666666666667
     """
     error, q, _ = _checked(in_sample, dof, n)
-    return _ratio(error * (1 + q), 1 - q)
+    return _ratio(error * (1 + q), _left(q))
 
 
 def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
@@ -34,7 +37,7 @@ def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     4.0
     """
     error, q, _ = _checked(in_sample, dof, n)
-    return _ratio(error, np.where(q < 1, (1 - q) ** 2, 0.0))
+    return _ratio(error, _left(q) ** 2)
 
 
 def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike) -> Floats:
@@ -94,7 +97,13 @@ def vc(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     error, q, n_samples = _checked(in_sample, dof, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         capacity = np.where(q > 0, q - q * np.log(q), 0.0) + np.log(n_samples) / (2 * n_samples)
-    return _ratio(error, np.where(q < 1, 1 - np.sqrt(np.maximum(capacity, 0.0)), 0.0))
+    return _ratio(error, np.where(_left(q) > 0, 1 - np.sqrt(np.maximum(capacity, 0.0)), 0.0))
+
+
+def _left(q: Floats) -> Floats:
+    """1 − d/n, the share of degrees of freedom left over; 0 where rounding is all that is left."""
+    left = 1 - q
+    return np.where(left > _ROUNDING, left, 0.0)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

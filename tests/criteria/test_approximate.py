@@ -210,13 +210,6 @@ def test_more_columns_than_rows_against_definition():
     np.testing.assert_allclose(left_out_predictors(objective)[0][:, 0], expected, rtol=1e-8)
 
 
-def test_interpolation_leaves_an_infinite_risk():
-    rng = np.random.default_rng(0)
-    result = outsample.estimate(LinearRegression(), rng.normal(size=(8, 10)), rng.normal(size=8), criterion="alo")
-    assert result.out_sample == np.inf
-    assert result.standard_error is None
-
-
 def test_path_and_pipeline_against_brute_force():
     pipeline = make_pipeline(StandardScaler(), SelectKBest(k=2), LogisticRegression(**TIGHT))
     values = [0.01, 0.1, 1.0]
@@ -272,3 +265,48 @@ def test_same_answer_for_any_number_of_jobs():
         for jobs in (1, 2)
     ]
     assert runs[0] == runs[1]
+
+
+def _wide(p, weighted=False):
+    rng = np.random.default_rng(p)
+    wide = rng.normal(size=(20, p))
+    return wide, wide[:, 0] + rng.normal(size=20), rng.integers(1, 4, size=20) / 2 if weighted else None
+
+
+@pytest.mark.parametrize(
+    "learner", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(1e-12, solver="svd")]
+)
+@pytest.mark.parametrize(("p", "weighted"), [(20, False), (30, False), (30, True)])
+def test_fits_that_reproduce_every_label_against_refits(learner, p, weighted):
+    wide, y, weight = _wide(p, weighted)
+    counted = np.ones(20) if weight is None else weight
+    refitted = [
+        clone(learner).fit(wide[keep], y[keep], counted[keep]).predict(wide[~keep])[0]
+        for keep in ~np.eye(20, dtype=bool)
+    ]
+    found = outsample.estimate(learner, wide, y, criterion="alo", sample_weight=weight)
+    assert found.out_sample == pytest.approx(np.average((y - refitted) ** 2, weights=weight), rel=1e-6)
+    assert found.standard_error > 0
+
+
+def test_no_penalty_is_least_squares_of_minimum_norm():
+    wide, y, _ = _wide(30)
+    learners = LinearRegression(), Ridge(0.0, solver="svd")
+    plain, ridge = (outsample.estimate(learner, wide, y, criterion="alo").out_sample for learner in learners)
+    assert ridge == pytest.approx(plain)
+
+
+def test_a_column_of_one_row_alone_against_refits():
+    """Without its row the column is zero, and so is its coefficient."""
+    own, y = np.column_stack([X, np.arange(N) == 3]), LABELS["real"]
+    without = LinearRegression().fit(np.delete(own, 3, axis=0), np.delete(y, 3)).predict(own[[3]])[0]
+    problem = pose(LinearRegression(), own, y, loss=lambda y, p: np.where(y == LABELS["real"][3], p, 0.0))
+    assert N * ApproximateLeaveOneOut().curve(problem).out_sample[0] == pytest.approx(without)
+
+
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix])
+def test_two_labels_reproduced_together_against_refits(of):
+    wide, y, _ = _wide(30)
+    both = np.column_stack([y, y**2])
+    expected = outsample.estimate(LinearRegression(), wide, both, criterion="loo").out_sample
+    assert outsample.estimate(LinearRegression(), of(wide), both, criterion="alo").out_sample == pytest.approx(expected)

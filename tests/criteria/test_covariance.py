@@ -182,3 +182,13 @@ def test_bad_input():
         outsample.estimate(tree, X, y, criterion="covariance", groups=np.arange(80) // 2)
     with pytest.raises(ValueError, match="columns"):
         outsample.estimate(LinearRegression(), X, X, criterion="covariance")
+
+
+@pytest.mark.parametrize("learner", [LinearRegression(), Ridge(0.0, solver="svd")])
+def test_one_degree_of_freedom_left_over_is_one_whatever_rounding_says(learner):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 18)), rng.normal(size=20)
+    residuals = y - LinearRegression().fit(X, y).predict(X)
+    expected = np.mean(residuals**2) + 2 * np.sum(residuals**2) * 19 / 20
+    found = outsample.estimate(learner, X, y, criterion=CovariancePenalty("richest"))
+    assert found.out_sample == pytest.approx(expected)

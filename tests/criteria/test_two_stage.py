@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
@@ -329,3 +330,22 @@ def test_luck_is_priced_only_where_there_is_a_choice():
     problem = posed(KNeighborsClassifier(), X, y, "n_neighbors", [1, 1])
     folds = outsample.CrossValidation(StratifiedKFold(5, shuffle=True, random_state=split_seed(problem)))
     assert RowsAndLabels(10).curve(problem).out_sample == pytest.approx(1.075 * folds.curve(problem).out_sample)
+
+
+@pytest.mark.parametrize("learner", [LinearRegression(), Ridge(0.0, solver="svd"), Ridge(1e-12, solver="svd")])
+def test_fits_that_reproduce_every_label_are_judged_by_their_rows_alone(learner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 30))
+    y = X[:, 0] + rng.normal(size=20)
+    rows = outsample.CrossValidation(KFold(5, shuffle=True))
+    expected, found = (outsample.estimate(learner, X, y, criterion=c, random_state=0) for c in (rows, RowsAndLabels()))
+    assert found.out_sample == pytest.approx(expected.out_sample)
+    assert found.standard_error is None
+
+
+def test_models_on_both_sides_of_interpolation_have_finite_risks():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 30))
+    learner = make_pipeline(outsample.LeadingColumns(), LinearRegression())
+    problem = pose(learner, X, X[:, 0], parameter="leadingcolumns__n_columns", values=[1, 5, 19, 20, 30])
+    assert np.isfinite(RowsAndLabels().curve(problem).out_sample).all()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from outsample.approximate_leave_one_out import left_out_predictors
+from outsample.approximate_leave_one_out import left_out_predictors, reproduced_left_out
 from outsample.criteria.base import Criterion
 from outsample.criteria.row_criterion import error_of_mean
 from outsample.curve import RiskCurve
@@ -36,7 +36,8 @@ class ApproximateLeaveOneOut(Criterion):
     Serves LogisticRegression (two and more classes; l2, l1, elastic net), PoissonRegressor, GammaRegressor,
     TweedieRegressor, HuberRegressor, LinearRegression, Ridge, Lasso, ElasticNet, LinearSVC with squared hinge and
     LinearSVR with squared ε-insensitive loss, alone or at the end of a pipeline, dense or sparse X, with weights.
-    Exact for squared loss with a quadratic penalty; under an L1 penalty it takes the active columns as given.
+    Exact for squared loss with a quadratic penalty, also where all rows together reproduce their labels (as many
+    columns as rows, and a small penalty or none); under an L1 penalty it takes the active columns as given.
     Class weights "balanced" are those of all rows.
 
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
@@ -143,9 +144,21 @@ class _Approximation:
         except Exception as error:
             raise FitError(f"{type(tail).__name__} could not be fitted: {error}") from error
         found = [left_out_predictors(objective) for objective in objectives_of(model, X, self.labels)]
-        left_out = answer(model, np.hstack([predictors for predictors, _ in found]), self.response)
-        doubt = 0.0 if squared_everywhere(model) else max(float(leverage.max()) for _, leverage in found)
+        predictors, doubt = np.hstack([predictors for predictors, _ in found]), 0.0
+        if squared_everywhere(model):
+            self._complete(predictors, model, X)
+        else:
+            doubt = max(float(leverage.max()) for _, leverage in found)
+        left_out = answer(model, predictors, self.response)
         return respond(model, X, self.response, self.labels.classes), left_out, doubt
+
+    def _complete(self, predictors: Floats, model: Any, X: Any) -> None:
+        """Write down what a fit of minimum norm predicts where one Newton step divides zero by zero, in place."""
+        Y = self.labels.values.reshape(len(predictors), -1)
+        alphas = np.broadcast_to(getattr(model, "alpha", 0.0), Y.shape[1])
+        for k in np.flatnonzero(np.isinf(predictors).any(axis=0)):
+            known = reproduced_left_out(X, Y[:, k], self.labels.weight, float(alphas[k]), model.fit_intercept)
+            predictors[:, k] = np.where(np.isinf(predictors[:, k]), known, predictors[:, k])
 
 
 def _standard_error(problem: Problem, left_out: Array) -> Floats | None:

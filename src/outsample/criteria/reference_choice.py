@@ -20,6 +20,8 @@ from outsample.splits import Splits, cross_validation_splits
 Array = NDArray[Any]
 
 FOLDS = 5
+# How far a sum of leverages may be from the whole number that it is.
+ROUNDING = 1e-9
 NAMES = ("auto", "richest", "cross-fitted")
 
 
@@ -59,7 +61,7 @@ def _richest(problem: Problem, shrink: float) -> ValueReference | None:
     if smoother is None or problem.response != "predict":
         return None
     freedom = _degrees_of_freedom(problem, smoother)
-    usable = np.flatnonzero(problem.n_samples - freedom >= 1)
+    usable = np.flatnonzero(problem.n_samples - freedom >= 1 - ROUNDING)
     if len(usable) == 0:
         return None
     k = usable[-1]
