@@ -1,7 +1,8 @@
-"""Progress, silence and Ctrl-C, each seen from outside the process."""
+"""Progress, silence, Ctrl-C and SIGTERM, closed streams and plain ones, each seen from outside the process."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -150,31 +151,169 @@ def _alive(pid):
         return False
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="reads the process table of Linux")
+LINUX = pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="reads the process table of Linux")
+COMMAND = [sys.executable, "-m", "outsample"]
+
+
+def _left_alive(pids, seconds=60):
+    """Which of these processes still live after waiting for their end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(_alive(pid) for pid in pids):
+        time.sleep(0.1)
+    return [pid for pid in pids if _alive(pid)]
+
+
+def _stopped(command, number, to_the_group=False, started="working"):
+    """(exit code, standard error, workers that were there, those that stayed) of a command that was told to stop."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout.readline().startswith(started)
+        workers = _descendants(process.pid)
+        (os.killpg if to_the_group else os.kill)(process.pid, number)
+        code = process.wait(timeout=60)
+        left = _left_alive(workers)
+        return code, process.communicate()[1], workers, left
+    finally:
+        for pid in (process.pid, *_descendants(process.pid)):
+            if _alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        process.stdout.close()
+        process.stderr.close()
+
+
+@LINUX
 @pytest.mark.parametrize("to_the_group", [True, False], ids=["whole group", "process alone"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_control_c_leaves_no_orphan(n_jobs, to_the_group):
-    process = subprocess.Popen(
-        script(0.05, 10_000, n_jobs, ", progress=working"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
+    work = script(0.05, 10_000, n_jobs, ", progress=working")
+    code, _, workers, left = _stopped(work, signal.SIGINT, to_the_group)
+    assert code != 0
+    assert n_jobs == 1 or len(workers) >= 2
+    assert not left
+
+
+@LINUX
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_script_that_is_killed_leaves_no_worker(number):
+    code, _, workers, left = _stopped(script(0.05, 10_000, 2, ", progress=working"), number)
+    assert code == -number
+    assert len(workers) >= 2
+    assert not left
+
+
+# A learner for the command line that says when it is at work; workers write to the same standard output.
+AT_WORK = """
+import time
+from sklearn.tree import DecisionTreeClassifier
+
+class AtWork(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        print("working", flush=True)
+        time.sleep(0.2)
+        return super().fit(X, y, sample_weight)
+"""
+
+
+def _long_command(folder, *more):
+    (folder / "at_work.py").write_text(AT_WORK)
+    (folder / "table.csv").write_text("a,y\n" + "".join(f"{i * i % 7},{'uv'[i % 2]}\n" for i in range(20)))
+    asked = ["--target", "y", "--model", "at_work.AtWork", "--criterion", "permutation:10000", *more]
+    return [*COMMAND, "estimate", str(folder / "table.csv"), *asked]
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("number", "word", "jobs", "to_the_group"),
+    [
+        (signal.SIGINT, "interrupted", "2", True),
+        (signal.SIGINT, "interrupted", "1", False),
+        (signal.SIGTERM, "terminated", "2", False),
+        (signal.SIGTERM, "terminated", "2", True),
+    ],
+)
+def test_a_command_that_is_stopped_says_so_in_one_line(tmp_path, monkeypatch, number, word, jobs, to_the_group):
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    code, err, _, left = _stopped(_long_command(tmp_path, "--jobs", jobs), number, to_the_group)
+    assert (code, err) == (128 + number, f"outsample: {word}\n")
+    assert not left
+
+
+@pytest.mark.parametrize("module", ["outsample.cli", "typer"])
+def test_control_c_while_the_command_is_loaded_says_so_in_one_line(module):
+    interrupted = (
+        "import sys, importlib.abc\n"
+        "class Finder(importlib.abc.MetaPathFinder):\n"
+        f"    def find_spec(self, name, *_):\n        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from outsample.__main__ import main\nmain()"
     )
-    try:
-        assert process.stdout.readline().startswith("working")
-        workers = _descendants(process.pid)
-        assert n_jobs == 1 or len(workers) >= 2
-        if to_the_group:
-            os.killpg(process.pid, signal.SIGINT)
-        else:
-            os.kill(process.pid, signal.SIGINT)
-        assert process.wait(timeout=60) != 0
-        until = time.monotonic() + 60
-        while time.monotonic() < until and any(_alive(pid) for pid in workers):
-            time.sleep(0.1)
-        assert not [pid for pid in workers if _alive(pid)]
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.stdout.close()
+    run = subprocess.run([sys.executable, "-c", interrupted], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (130, "outsample: interrupted\n")
+
+
+def _in_a_shell(line, **environment):
+    """(exit code, standard output, standard error) of a line typed into a shell, `outsample` being the command."""
+    line = line.replace("outsample", f"'{sys.executable}' -m outsample")
+    run = subprocess.run(["bash", "-c", line], capture_output=True, timeout=120, env=os.environ | environment)
+    return run.returncode, run.stdout.decode(), run.stderr.decode()
+
+
+ESTIMATE = "outsample estimate table.csv --target y --criterion kfold:3"
+
+
+@pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    _long_command(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_bare_command_prints_its_help():
+    code, out, err = _in_a_shell("outsample")
+    assert (code, err) == (0, "")
+    assert (0, out, err) == _in_a_shell("outsample --help")
+    assert out.startswith("Usage: outsample")
+
+
+PLAIN = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"LC_ALL": "C", "LANG": "C"},
+    {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+]
+
+
+@pytest.mark.parametrize("environment", PLAIN)
+def test_terminals_that_know_only_ascii_are_answered(in_a_folder, environment):
+    code, out, err = _in_a_shell(f"{ESTIMATE} && outsample --help && outsample select --help", **environment)
+    assert (code, err) == (0, "")
+    assert ("±" if environment.get("LANG") else "+-") in out
+
+
+def test_json_on_an_ascii_terminal_is_the_same_answer(in_a_folder):
+    os.rename("table.csv", "täble.csv")
+    line = f"{ESTIMATE.replace('table', 'täble')} --json"
+    plain, whole = (
+        json.loads(_in_a_shell(line, PYTHONIOENCODING=encoding)[1])["asked"] for encoding in ("ascii", "utf-8")
+    )
+    assert plain == whole
+    assert plain["file"] == "täble.csv"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "--jobs 2 --report page.html <&- >&- 2>&-"])
+def test_closed_streams_end_quietly(in_a_folder, closed):
+    code, out, err = _in_a_shell(f"{ESTIMATE} {closed}")
+    assert (code, err) == (0, "")
+    assert out.startswith("out-sample") or " >&-" in f" {closed}"
+
+
+def test_a_closed_standard_input_is_named():
+    assert _in_a_shell("outsample estimate - --target y <&-") == (2, "", "outsample: standard input is empty\n")
+
+
+def test_what_is_wrong_is_not_said_on_the_answer(in_a_folder):
+    assert _in_a_shell("outsample estimate table.csv --target nothing 2>&-") == (2, "", "")
+
+
+def test_a_full_disk_is_named(in_a_folder):
+    assert _in_a_shell(f"{ESTIMATE} > /dev/full") == (2, "", "outsample: [Errno 28] No space left on device\n")

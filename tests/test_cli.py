@@ -276,6 +276,8 @@ BAD_FILES = {
     "one.csv": b"a,y\n1,u\n2,u\n3,u\n4,u\n",
     "dates.csv": b"a,when,y\n"
     + b"".join(b"%d,2020-01-%02d,%s\n" % (i * i % 7, i + 1, b"uv"[i % 2 : i % 2 + 1]) for i in range(20)),
+    "date-target.csv": b"a,y\n" + b"".join(b"%d,2020-01-%02d\n" % (i * i % 7, i % 2 + 1) for i in range(20)),
+    "moment-target.csv": b"a,y\n" + b"".join(b"%d,2020-01-%02d 10:00:00\n" % (i * i % 7, i + 1) for i in range(20)),
     "text.csv": b"a,words,y\n"
     + b"".join(b"%d,a long story number %d,%s\n" % (i * i % 7, i, b"uv"[i % 2 : i % 2 + 1]) for i in range(20)),
     "infinite.csv": b"a,y\n1,u\ninf,v\n3,u\n4,v\n",
@@ -298,6 +300,8 @@ BAD_FILES = {
         ("twice.csv", "2 columns named 'a'"),
         ("one.csv", "one value only, 'u'"),
         ("dates.csv", "column 'when' holds dates"),
+        ("date-target.csv", "the target 'y' holds dates"),
+        ("moment-target.csv", "the target 'y' holds dates"),
         ("text.csv", "column 'words' looks like free text"),
         ("infinite.csv", "column 'a' holds infinite values"),
         ("gzip.csv.gz", "damaged"),
@@ -314,6 +318,15 @@ def test_bad_files_are_named_in_one_sentence(command, tmp_path, name, sentence):
     assert sentence in err
     assert err.count("\n") == 1
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("unit", ["datetime64[ns]", "timedelta64[ns]"])
+def test_a_parquet_target_of_dates_or_durations_is_refused(command, tmp_path, unit):
+    days = np.tile([1, 2], 10) * 86_400_000_000_000
+    pd.DataFrame({"a": np.arange(20) ** 2 % 7, "y": days.astype(unit)}).to_parquet(tmp_path / "t.parquet")
+    code, out, err = command("estimate", tmp_path / "t.parquet", "--target", "y")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "the target 'y' holds dates or times" in err
 
 
 @pytest.mark.parametrize(

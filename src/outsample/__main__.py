@@ -1,6 +1,20 @@
-"""`python -m outsample` is the command line."""
+"""`outsample`, and `python -m outsample`: the command line."""
 
-from outsample.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it is still being loaded is answered like any other."""
+    try:
+        from outsample import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        print("outsample: interrupted", file=sys.stderr)
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

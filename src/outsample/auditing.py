@@ -24,6 +24,7 @@ from outsample.choosing_losses import NAMED
 from outsample.choosing_schemes import OwnLabels, choose_scheme, looks_real
 from outsample.draws import LabelDraws
 from outsample.losses import Floats
+from outsample.numerals import numeral
 from outsample.problem import LABEL_DRAWS
 from outsample.running import child_seed, seed_sequence
 from outsample.significance_record import at_least, pvalue_of
@@ -67,16 +68,17 @@ class Audit:
     @property
     def sentence(self) -> str:
         """The finding in plain words."""
-        seen = f"On shuffled labels, where {self.no_information:.3g} is the best possible, "
-        seen += f"the procedure reports {float(self.draws.mean()):.3g} on average"
+        seen = f"On shuffled labels, where {numeral(self.no_information, 3)} is the best possible, "
+        seen += f"the procedure reports {numeral(float(self.draws.mean()), 3)} on average"
         if self.honest:
             return (
-                f"{seen}: no sign of a leak. Its {self.reported:.3g} on the real labels {self._signal()} "
+                f"{seen}: no sign of a leak. Its {numeral(self.reported, 3)} on the real labels {self._signal()} "
                 f"(p = {self.pvalue:.2g})."
             )
         return (
-            f"{seen}: it is optimistic by {self.optimism:.3g}. Its {self.reported:.3g} on the real labels should be "
-            f"read as about {self.corrected:.3g}, and {self._signal()} (p = {self.pvalue:.2g})."
+            f"{seen}: it is optimistic by {numeral(self.optimism, 3)}. Its {numeral(self.reported, 3)} on the real "
+            f"labels should be read as about {numeral(self.corrected, 3)}, and {self._signal()} "
+            f"(p = {self.pvalue:.2g})."
         )
 
     def _signal(self) -> str:
@@ -95,8 +97,8 @@ class Audit:
 
     def __str__(self) -> str:
         return (
-            f"reported {self.reported:.4g}, optimism {self.optimism:.4g}, corrected {self.corrected:.4g}, "
-            f"p = {self.pvalue:.3g}\n{self.sentence}"
+            f"reported {numeral(self.reported)}, optimism {numeral(self.optimism)}, "
+            f"corrected {numeral(self.corrected)}, p = {self.pvalue:.3g}\n{self.sentence}"
         )
 
     def _repr_html_(self) -> str:

@@ -1,32 +1,36 @@
 """The command line: the library's own words. Nothing heavy is imported before a command runs.
 
-Exit codes: 0 done, 1 something unexpected, 2 bad input (said in one sentence), 130 interrupted, 141 reader went away.
+Exit codes: 0 done, 1 something unexpected, 2 bad input (said in one sentence), 130 interrupted, 141 reader went away,
+143 terminated.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 import warnings
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from outsample.commands import auditing, catalogue, demo, judging
+from outsample.commands.streams import prepare_streams
 
-DONE, UNEXPECTED, BAD_INPUT, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
+DONE, UNEXPECTED, BAD_INPUT, READER_GONE = 0, 1, 2, 141
+STOPPED: dict[int, tuple[str, int]] = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
 
 EPILOG = (
     "Exit codes: 0 done, 1 something unexpected, 2 bad input (one sentence on standard error; --debug shows where it "
-    "arose), 130 interrupted, 141 the reader of the output went away."
+    "arose), 130 interrupted, 141 the reader of the output went away, 143 terminated."
 )
 
 app = typer.Typer(
     name="outsample",
     help="How good will this model be on new data, and which model should I pick?",
     epilog=EPILOG,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -40,13 +44,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _outsample(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 app.command()(judging.estimate)
@@ -64,6 +70,7 @@ app.command()(catalogue.warmup)
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    prepare_streams()
     with warnings.catch_warnings():
         warnings.showwarning = _warned
         code = _answered(debug="--debug" in sys.argv[1:])
@@ -73,31 +80,66 @@ def main() -> None:
     sys.exit(code)
 
 
+class _Stopped:
+    """Notes Ctrl-C and SIGTERM: what runs when they come may turn them into an error of its own."""
+
+    by: int | None = None
+
+    def __enter__(self) -> _Stopped:
+        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        self._before = {number: how for number, how in usual.items() if signal.getsignal(number) == how}
+        for number in self._before:
+            signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, how in self._before.items():
+            signal.signal(number, how)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.by = number
+        raise KeyboardInterrupt
+
+
 def _answered(debug: bool) -> int:
+    with _Stopped() as stopped:
+        sentence, code = _outcome(debug)
+    if stopped.by is not None:
+        _end_workers()
+        sentence, code = STOPPED[stopped.by]
+    if sentence:
+        print(f"outsample: {sentence}", file=sys.stderr)
+    return code
+
+
+def _end_workers() -> None:
+    from multiprocessing import active_children
+
+    for worker in active_children():
+        worker.kill()
+
+
+def _outcome(debug: bool) -> tuple[str, int]:
+    """(what is left to say, exit code) of the command."""
     try:
         code = app(prog_name="outsample", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else DONE
+        return "", code if isinstance(code, int) else DONE
     except BrokenPipeError:
-        return READER_GONE
+        return "", READER_GONE
     except SystemExit as left:  # what click makes of a broken pipe, and argparse of bad arguments to a study
         gone = isinstance(left.__context__, BrokenPipeError)
-        return READER_GONE if gone else left.code if isinstance(left.code, int) else DONE
+        return "", READER_GONE if gone else left.code if isinstance(left.code, int) else DONE
     except (KeyboardInterrupt, typer.Abort):
-        return _told("interrupted", INTERRUPTED, debug=False)
+        return STOPPED[signal.SIGINT]
     except Exception as error:
-        return _told(*_explained(error), debug=debug)
+        if debug:
+            traceback.print_exc()
+        return _explained(error)
 
 
 def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"outsample: warning: {_sentence(str(message))}", file=sys.stderr)
-
-
-def _told(sentence: str, code: int, *, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    print(f"outsample: {sentence}", file=sys.stderr)
-    return code
 
 
 def _explained(error: Exception) -> tuple[str, int]:

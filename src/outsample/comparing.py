@@ -15,6 +15,7 @@ from outsample.criteria import Permutation, as_criterion
 from outsample.criteria.base import Criterion
 from outsample.curve import ErrorEstimate, RiskCurve
 from outsample.families import Branch, Positions, candidates_of, checked_grids, filled, joined, reordered
+from outsample.numerals import numeral
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
 from outsample.rules import Rule, as_rule, minimum
@@ -96,10 +97,10 @@ class Comparison:
         return [
             name,
             setting or "as given",
-            *(f"{value:.4g}" for value in (estimate.in_sample, estimate.optimism, estimate.out_sample)),
-            *("" if value is None else f"{value:.2g}" for value in errors),
+            *(numeral(value) for value in (estimate.in_sample, estimate.optimism, estimate.out_sample)),
+            *("" if value is None else numeral(value, 2) for value in errors),
             str(estimate.n_fits),
-            f"{estimate.seconds:.2g}",
+            numeral(estimate.seconds, 2),
         ]
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from outsample.losses import Floats
+from outsample.numerals import numeral
 
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
 
@@ -73,10 +74,11 @@ class Complexity:
     def __str__(self) -> str:
         values, errors = np.atleast_1d(self.value), self._errors()
         lines = [
-            f"{self._setting(k)}{value:.4g}" + ("" if errors is None else f" ± {errors[k]:.2g} (Monte Carlo)")
+            f"{self._setting(k)}{numeral(value)}"
+            + ("" if errors is None else f" ± {numeral(errors[k], 2)} (Monte Carlo)")
             for k, value in enumerate(values)
         ]
-        cost = f"n = {self.n_samples}, {len(self.draws)} draws, {self.n_fits} fits, {self.seconds:.2g} s"
+        cost = f"n = {self.n_samples}, {len(self.draws)} draws, {self.n_fits} fits, {numeral(self.seconds, 2)} s"
         return "\n".join([f"{self.kind}: {lines[0]}", *lines[1:], cost, self.sentence])
 
     def _errors(self) -> Floats | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from outsample.losses import Loss
+from outsample.numerals import numeral
 
 Floats = NDArray[np.float64]
 
@@ -117,7 +118,7 @@ class RiskCurve:
         head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
         body = "".join(
             f"<tr><td style='text-align:left'>{html.escape(_in_words(self.params[i]))}</td>"
-            + "".join(f"<td>{getattr(self, name)[i]:.4g}</td>" for name in known)
+            + "".join(f"<td>{numeral(getattr(self, name)[i])}</td>" for name in known)
             + "</tr>"
             for i in range(len(self))
         )
@@ -217,7 +218,7 @@ class ErrorEstimate:
 
     def __str__(self) -> str:
         bars = [
-            f"± {value:.2g} ({name})"
+            f"± {numeral(value, 2)} ({name})"
             for name, value in (
                 ("standard error", self.standard_error),
                 ("Monte Carlo", self.monte_carlo_error),
@@ -227,9 +228,9 @@ class ErrorEstimate:
         sign = "−" if self.optimism < 0 else "+"
         fits = "1 fit" if self.n_fits == 1 else f"{self.n_fits} fits"
         lines = [
-            " ".join([f"out-sample {self.loss}: {self.out_sample:.4g}", *bars]),
-            f"= in-sample {self.in_sample:.4g} {sign} optimism {abs(self.optimism):.4g}, "
-            f"by {self.criterion}: {fits}, {self.seconds:.2g} s",
+            " ".join([f"out-sample {self.loss}: {numeral(self.out_sample)}", *bars]),
+            f"= in-sample {numeral(self.in_sample)} {sign} optimism {numeral(abs(self.optimism))}, "
+            f"by {self.criterion}: {fits}, {numeral(self.seconds, 2)} s",
             f"estimates {self.estimand}",
         ]
         return "\n".join([*lines, *self.notes])
@@ -244,7 +245,7 @@ class ErrorEstimate:
 
     def _rows(self) -> list[tuple[str, str]]:
         def shown(value: float | None) -> str:
-            return "none" if value is None else f"{value:.4g}"
+            return "none" if value is None else numeral(value)
 
         return [
             ("criterion", self.criterion),
@@ -255,7 +256,7 @@ class ErrorEstimate:
             ("standard error", shown(self.standard_error)),
             ("Monte-Carlo error", shown(self.monte_carlo_error)),
             ("fits", str(self.n_fits)),
-            ("seconds", f"{self.seconds:.3g}"),
+            ("seconds", numeral(self.seconds, 3)),
         ]
 
 

@@ -140,7 +140,7 @@ def _is_row_number(column: Any) -> bool:
 
 def _check_input(column: Any, say: Say) -> None:
     name = column.name
-    if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype):
+    if _holds_times(column):
         _refuse_dates(name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         _check_categories(column)
@@ -154,13 +154,19 @@ def _check_input(column: Any, say: Say) -> None:
 
 def _check_categories(column: Any) -> None:
     words = [str(level) for level in column.cat.categories]
-    if words and all(DATES.fullmatch(word.strip()) for word in words[:1000]):
-        _refuse_dates(column.name)
     if len(words) > max(FEW_WORDS, column.notna().sum() / 2):
         raise ValueError(
             f"column {column.name!r} looks like free text, with {len(words)} different values in {_rows(len(column))}; "
             "leave it out with --drop, or turn it into numbers or few categories"
         )
+
+
+def _holds_times(column: Any) -> bool:
+    """Whether these are dates, times or durations, by their type or by how they are written."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        words = [str(level).strip() for level in column.cat.categories[:1000]]
+        return bool(words) and all(DATES.fullmatch(word) for word in words)
+    return bool(types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype))
 
 
 def _refuse_dates(name: Any) -> None:
@@ -170,8 +176,10 @@ def _refuse_dates(name: Any) -> None:
 
 
 def _labels(column: Any, positive: str | None) -> Array:
-    if types.is_datetime64_any_dtype(column.dtype):
-        raise ValueError(f"the target {column.name!r} holds dates; turn it into numbers first")
+    if _holds_times(column):
+        raise ValueError(
+            f"the target {column.name!r} holds dates or times; turn it into numbers, such as days since a start"
+        )
     values = np.asarray(column.astype(object)) if not types.is_numeric_dtype(column.dtype) else column.to_numpy()
     found, counts = np.unique(values, return_counts=True)
     if len(found) == 1:

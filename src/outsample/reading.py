@@ -43,15 +43,16 @@ def read_table(source: str) -> Any:
     ValueError
         One sentence for a file that is missing, empty, ragged, damaged or not UTF-8.
     """
-    with _opened(source) as (file, size):
-        frame = _parquet(file, source) if _starts_with(file, b"PAR1") else _csv(file, source, size)
+    name = "standard input" if source == "-" else source
+    with _opened(source, name) as (file, size):
+        frame = _parquet(file, name) if _starts_with(file, b"PAR1") else _csv(file, name, size)
     if not len(frame):
-        raise ValueError(f"{source}: the table has column names but no rows")
+        raise ValueError(f"{name}: the table has column names but no rows")
     return _with_categories(frame)
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[tuple[BinaryIO, int]]:
+def _opened(source: str, name: str) -> Iterator[tuple[BinaryIO, int]]:
     """(a seekable file of bytes, unpacked where it was gzipped; its size on disk)."""
     with _standard_input() if source == "-" else _named_file(source) as raw:
         size = raw.seek(0, io.SEEK_END)
@@ -63,7 +64,7 @@ def _opened(source: str) -> Iterator[tuple[BinaryIO, int]]:
             try:
                 shutil.copyfileobj(gzip.GzipFile(fileobj=raw, mode="rb"), unpacked, 2**20)
             except (EOFError, OSError) as error:
-                raise ValueError(f"{source}: the gzip file is damaged: {error}") from error
+                raise ValueError(f"{name}: the gzip file is damaged: {error}") from error
             unpacked.seek(0)
             yield unpacked, size
 

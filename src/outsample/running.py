@@ -6,9 +6,14 @@ child seed, results come back in order, and the linear algebra inside a unit alw
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import joblib
@@ -19,6 +24,7 @@ from outsample.threads import one_blas_thread
 T = TypeVar("T")
 
 RETRIES = 3
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -78,15 +84,33 @@ class _Shared:
     """What every task needs. It calls itself large, so that a cluster sends it to a worker once, not per task."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function, self.process = function, os.getpid()
 
     def __sizeof__(self) -> int:
         return 2**20
 
 
 def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    _end_with(shared.process)
     with one_blas_thread:
         return index, shared.function(*arguments)
+
+
+@cache
+def _end_with(process: int) -> None:
+    """Let a worker end soon after the process that started it, however that ended; once per worker.
+
+    Threads and workers of a cluster were not started by that process.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid == process:
+        threading.Thread(target=_end_after, args=(process,), daemon=True).start()
+
+
+def _end_after(process: int) -> None:
+    while os.getppid() == process:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
 
 
 def spread(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.losses import Floats
+from outsample.numerals import numeral
 
 ROUNDING = 1e-10
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -98,10 +99,11 @@ class PermutationTest:
     def __str__(self) -> str:
         how = "all" if self.exact else "random"
         early = ", stopped early: the decision is clear" if self.stopped else ""
+        usual = numeral(float(np.nanmean(self.null)))
         lines = (
-            f"{self.name}: {self.statistic:.4g}, p = {self.pvalue:.4g} ({self.alternative})\n"
-            f"{len(self.null)} {how} permutations{early}; under them {np.nanmean(self.null):.4g} on average, "
-            f"{self.n_fits} fits, {self.seconds:.2g} s"
+            f"{self.name}: {numeral(self.statistic)}, p = {numeral(self.pvalue)} ({self.alternative})\n"
+            f"{len(self.null)} {how} permutations{early}; under them {usual} on average, "
+            f"{self.n_fits} fits, {numeral(self.seconds, 2)} s"
         )
         return "\n".join([lines, *self.notes])
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from outsample.commands.options import Question
+from outsample.commands.streams import writes_every_character
 
 if TYPE_CHECKING:
     from outsample.models import Learner
@@ -87,7 +88,7 @@ def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -
 
 def as_json(values: Any) -> str:
     """Strict JSON; numbers that JSON cannot write are null."""
-    return json.dumps(_plain(values), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(values), indent=2, ensure_ascii=not writes_every_character(), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

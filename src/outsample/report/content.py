@@ -10,6 +10,7 @@ import numpy as np
 
 from outsample.curve import ErrorEstimate, RiskCurve
 from outsample.losses import Floats
+from outsample.numerals import numeral
 
 Setting = dict[str, Any]
 Rename = Callable[[Any], Setting]
@@ -144,10 +145,10 @@ def numbers_of(estimate: ErrorEstimate) -> list[str]:
     """The cells of an estimate, in the order of NUMBERS."""
     errors = (estimate.standard_error, estimate.monte_carlo_error)
     return [
-        *(f"{value:.4g}" for value in (estimate.in_sample, estimate.optimism, estimate.out_sample)),
-        *("–" if value is None else f"{value:.2g}" for value in errors),
+        *(numeral(value) for value in (estimate.in_sample, estimate.optimism, estimate.out_sample)),
+        *("–" if value is None else numeral(value, 2) for value in errors),
         str(estimate.n_fits),
-        f"{estimate.seconds:.2g}",
+        numeral(estimate.seconds, 2),
     ]
 
 
@@ -161,4 +162,4 @@ def expected(estimate: ErrorEstimate) -> str:
 
 
 def _amount(estimate: ErrorEstimate, value: float) -> str:
-    return f"{100 * value:.3g} %" if estimate.loss == "zero-one" else f"{value:.4g}"
+    return f"{numeral(100 * value, 3)} %" if estimate.loss == "zero-one" else numeral(value)

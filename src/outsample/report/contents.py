@@ -8,6 +8,7 @@ from typing import Any
 from outsample.auditing import Audit
 from outsample.comparing import Comparison
 from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.numerals import numeral
 from outsample.report.content import (
     MEANINGS,
     NUMBERS,
@@ -106,7 +107,7 @@ def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename,
 def _agreement(found: Comparison, rename: Rename) -> str:
     about_new_data = {name: e for name, e in found.estimates.items() if name != "resubstitution"} or found.estimates
     errors = [estimate.out_sample for estimate in about_new_data.values()]
-    spread = f"stimates of its error on new data run from {min(errors):.3g} to {max(errors):.3g}."
+    spread = f"stimates of its error on new data run from {numeral(min(errors), 3)} to {numeral(max(errors), 3)}."
     settings = {name: rename(setting) for name, setting in found.params.items()}
     if len(next(iter(found.curves.values()))) == 1:
         return f"The criteria's e{spread}"
@@ -133,7 +134,8 @@ def _estimate(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> 
     facts = {"rows": found.n_samples, "loss": found.loss, "criterion": found.criterion}
     return Content(
         title="How good will this model be on new data?",
-        answer=f"Expect {expected(found)}; on the rows it was fitted to, the {found.loss} is {found.in_sample:.4g}.",
+        answer=f"Expect {expected(found)}; on the rows it was fitted to, the {found.loss} is "
+        f"{numeral(found.in_sample)}.",
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=Table(("criterion", *NUMBERS), [[found.criterion, *numbers_of(found)]], words=1),
         meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
@@ -147,14 +149,14 @@ def _meanings(curves: Mapping[str, RiskCurve]) -> list[tuple[str, str]]:
 
 def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Content:
     verdict = "The labels carry information about the columns" if found.pvalue <= 0.05 else "There is no sign of signal"
-    cells = [found.name, f"{found.statistic:.4g}", f"{found.pvalue:.4g}", str(len(found.null)), str(found.n_fits)]
+    cells = [found.name, numeral(found.statistic), numeral(found.pvalue), str(len(found.null)), str(found.n_fits)]
     return Content(
         title="Is there anything there?",
         answer=f"{verdict}: p = {found.pvalue:.3g} over {len(found.null)} permutations of the labels.",
         asked=[*asked, ("alternative", found.alternative)],
         table=Table(
             ("statistic", "value", "p-value", "permutations", "fits", "seconds"),
-            [[*cells, f"{found.seconds:.2g}"]],
+            [[*cells, numeral(found.seconds, 2)]],
             words=1,
         ),
         meanings=[
@@ -167,7 +169,7 @@ def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Co
 
 
 def _audit(found: Audit, asked: list[tuple[str, str]], call: str) -> Content:
-    cells = [f"{v:.4g}" for v in (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)]
+    cells = [numeral(v) for v in (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)]
     return Content(
         title="Is the procedure honest?",
         answer=found.sentence,

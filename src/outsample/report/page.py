@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from outsample._version import __version__
+from outsample.numerals import numeral
 from outsample.report.cautions import cautions_about
 from outsample.report.content import Chart, Content
 from outsample.report.contents import content_of
@@ -110,7 +111,7 @@ def _numbers(chart: Chart | None) -> dict[str, Any] | None:
 def _shown(value: float, error: float | None) -> str:
     if not np.isfinite(value):
         return "–"
-    return f"{value:.4g}" if error is None or not np.isfinite(error) else f"{value:.4g} ± {error:.2g}"
+    return numeral(value) if error is None or not np.isfinite(error) else f"{numeral(value)} ± {numeral(error, 2)}"
 
 
 def _versions() -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import outsample
+from outsample.running import spread
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -123,9 +123,8 @@ def coverage_study(
     for s, simulation in enumerate(simulations):
         seeds = np.random.SeedSequence([random_state, s]).spawn(n_problems + 1)
         expected = _expected_error(simulation, seeds[-1])
-        work = joblib.Parallel(n_jobs=n_jobs)(
-            joblib.delayed(_one_data_set)(simulation, criteria, level, seed) for seed in seeds[:-1]
-        )
+        tasks = [(simulation, criteria, level, seed) for seed in seeds[:-1]]
+        work = list(spread(_one_data_set, tasks, n_jobs))
         truths = np.array([truth for truth, _ in work])
         for name in work[0][1]:
             found = np.array([intervals[name] for _, intervals in work])
