@@ -29,7 +29,8 @@ class RiskCurve:
     ----------
     complexity : (models,) larger is richer.
     params : the setting of each model.
-    in_sample, optimism, out_sample : (models,) out_sample = in_sample + optimism.
+    in_sample, optimism, out_sample : (models,) out_sample = in_sample + optimism. Estimates stay within the range of
+        the loss, upper limits may exceed it.
     standard_error : (models,) spread of out_sample over data sets, None where the criterion has none.
     monte_carlo_error : (models,) spread of out_sample over draws, None where nothing is drawn.
     n_fits : learning episodes spent on the whole curve.

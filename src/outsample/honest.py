@@ -127,7 +127,7 @@ def _search_as_learner(method: str, search: Any, problem: Problem) -> ErrorEstim
 def _corrected(curve: RiskCurve, best: int, value: float, name: str, error: float | None = None) -> ErrorEstimate:
     """The chosen model's estimate with its out-sample error replaced by the honest one."""
     plain = curve.estimate(best)
-    out_sample = float(curve.loss.reported(value))
+    out_sample = float(curve.loss.reported(np.clip(value, *curve.loss.range)))
     return replace(
         plain,
         out_sample=out_sample,

@@ -64,6 +64,11 @@ class Loss(ABC):
     unit_interval: bool = False
 
     @property
+    def range(self) -> tuple[float, float]:
+        """(least, greatest) risk that this loss can have, infinite where nothing is known."""
+        return -np.inf, np.inf
+
+    @property
     def on_new_data(self) -> str:
         """What an out-sample value of this loss is, in words."""
         return f"the expected {self.name} loss on a new sample"
@@ -163,6 +168,10 @@ class SquaredLoss(Loss):
     task = "regression"
     statistic = "moments"
 
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
     def bound(self, classes: Array | None, n_outputs: int) -> Loss:
         return SquaredLoss(multioutput=n_outputs > 1)
 
@@ -201,6 +210,10 @@ class AbsoluteLoss(Loss):
     multioutput: bool = False
     name = "absolute"
     task = "regression"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, np.inf
 
     def bound(self, classes: Array | None, n_outputs: int) -> Loss:
         return AbsoluteLoss(multioutput=n_outputs > 1)
@@ -275,6 +288,10 @@ class ZeroOneLoss(Loss):
     statistic = "confusion"
     unit_interval = True
 
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     def pointwise(self, y: Array, prediction: Array) -> Array:
         return np.asarray(y != prediction, dtype=np.float64)
 
@@ -332,6 +349,10 @@ class MatrixLoss(Loss):
             raise ValueError(f"a loss matrix must be square and finite, got shape {cost.shape}")
         object.__setattr__(self, "matrix", cost)
 
+    @property
+    def range(self) -> tuple[float, float]:
+        return float(self.matrix.min()), float(self.matrix.max())
+
     def bound(self, classes: Array | None, n_outputs: int) -> Loss:
         if classes is not None and len(classes) != len(self.matrix):
             raise ValueError(
@@ -365,6 +386,10 @@ class LogLoss(Loss):
     name = "log"
     task = "classification"
     responses = ("predict_proba",)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 0.0, np.inf
 
     def pointwise(self, y: Array, prediction: Array) -> Array:
         codes = np.broadcast_to(y, prediction.shape[:-1])[..., None]

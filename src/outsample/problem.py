@@ -252,10 +252,22 @@ class Problem:
         estimand: str,
         n_fits: int,
         in_sample: Floats | None = None,
+        limit: bool = False,
         **more: Any,
     ) -> RiskCurve:
-        """A risk curve over this problem's path; `in_sample` where the criterion has fitted the models itself."""
+        """A risk curve over this problem's path.
+
+        Estimates beyond the range of the loss, such as a share of wrong labels below zero, which a difference of
+        averages can be, become the nearest value that the loss can have.
+
+        Parameters
+        ----------
+        in_sample : where the criterion has fitted the models itself.
+        limit : whether out_sample is an upper limit, which ranks models also where it exceeds the range of the loss.
+        """
         in_sample = self.in_sample if in_sample is None else in_sample
+        least, greatest = self.loss.range
+        out_sample = np.clip(out_sample, least, np.inf if limit else greatest)
         return RiskCurve(
             complexity=self.path.complexity,
             params=self.path.params,

@@ -15,11 +15,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
 from outsample.losses import Array, Floats, Loss, as_losses
 
 FRESH_LABELS = 20
+
+SCORE_RANGES = {
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "roc_auc"), (0.0, 1.0)),
+    **dict.fromkeys(("f1", "jaccard", "precision", "recall"), (0.0, 1.0)),
+    **dict.fromkeys(("r2", "explained_variance", "d2_"), (-np.inf, 1.0)),
+    "matthews_corrcoef": (-1.0, 1.0),
+    "neg_": (-np.inf, 0.0),
+}
+"""(worst, best) score by how scikit-learn's name of the scorer begins."""
 
 
 class SetLoss(Loss):
@@ -129,6 +139,13 @@ class ScorerLoss(SetLoss):
     @property
     def responses(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.response,)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        named = self.label in get_scorer_names()
+        known = [scores for start, scores in SCORE_RANGES.items() if named and self.label.startswith(start)]
+        worst, best = known[0] if known else (-np.inf, np.inf)
+        return -best, -worst
 
     def bound(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)

@@ -61,6 +61,7 @@ class BoundCriterion(Criterion):
             notes = (*notes, "every limit is at or above 1: vacuous as a guarantee, though it still ranks the models")
         return problem.curve(
             out_sample=np.asarray(bound.value),
+            limit=True,
             criterion=self.name,
             estimand=(
                 f"an upper limit on {problem.loss.on_new_data}, right for each model with probability "

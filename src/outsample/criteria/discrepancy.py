@@ -57,6 +57,7 @@ class MaximalDiscrepancy(Criterion):
         _, correlation = drawn_fits(problem, HalfFlips(), 1)
         return problem.curve(
             out_sample=problem.in_sample + correlation[0],
+            limit=True,
             criterion=self.name,
             estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by the discrepancy of two halves",
             n_fits=2 * problem.design.fits_per_draw,
@@ -87,6 +88,7 @@ class ExpectedDiscrepancy(Criterion):
         discrepancy = correlation + (2 * flipped - 1)[:, None]
         return problem.curve(
             out_sample=problem.in_sample + discrepancy.mean(axis=0),
+            limit=True,
             criterion=self.name,
             estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by the expected discrepancy",
             n_fits=(len(draws) + 1) * problem.design.fits_per_draw,
