@@ -141,6 +141,13 @@ def test_test_against_python(command, tables):
     assert (code, said["pvalue"], said["statistic"]) == (0, ours.pvalue, ours.statistic)
 
 
+def test_test_of_a_full_tree_in_sample_says_that_it_is_blind(command, tables):
+    arguments = ("test", tables / "iris.csv", "--target", "species", "--draws", "19")
+    assert "real labels can hardly do better" in command(*arguments, "--in-sample")[1]
+    assert "p = 0.05" in command(*arguments)[1]
+    assert "exclude each other" in command(*arguments, "--in-sample", "--folds", "3")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "estimator"),
     [
@@ -478,7 +485,7 @@ def test_demo_does_everything_and_writes_a_report(tmp_path):
     code, out, err = installed("demo", cwd=tmp_path)
     assert (code, err) == (0, "")
     assert (tmp_path / "outsample-demo.html").as_uri() in out
-    assert "p = 0.005" in out
+    assert "p = 0.01 " in out
     assert "<svg" in (tmp_path / "outsample-demo.html").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse, stats
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample import permutation_test_columns
+from outsample import permutation_test, permutation_test_columns
 
 
 def test_against_enumeration():
@@ -85,6 +85,29 @@ def test_learner_per_column():
     assert "1 of 3 columns" in str(result)
     assert "<table" in result._repr_html_()
     assert result.to_dict()["columns"] == ["p", "q", "r"]
+
+
+def test_a_rich_learner_per_column_is_judged_on_left_out_rows():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 3))
+    y = X[:, 1] > 0
+    tree = DecisionTreeClassifier(random_state=0)
+    found = permutation_test_columns(tree, X, y, n_draws=39, random_state=0)
+    assert found.significant() == (1,)
+    assert found.notes == ()
+    alone = permutation_test(tree, X[:, [1]], y, n_draws=39, random_state=0)
+    assert (found.statistic[1], found.pvalue[1]) == (alone.statistic, alone.pvalue)
+    blind = permutation_test_columns(tree, X, y, cv="in-sample", n_draws=39, random_state=0)
+    assert blind.significant() == ()
+    assert "3 of 3 columns the learner fits permuted labels nearly perfectly" in str(blind)
+    assert blind.to_dict()["notes"] == list(blind.notes)
+
+
+def test_columns_do_not_depend_on_the_number_of_jobs():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.tile([0, 1], 10)
+    tree = DecisionTreeClassifier(random_state=0)
+    one, two = (permutation_test_columns(tree, X, y, n_draws=9, random_state=0, n_jobs=n) for n in (1, 2))
+    assert one.adjusted.tolist() == two.adjusted.tolist()
 
 
 def test_sparse_constant_columns_and_groups():

@@ -226,3 +226,13 @@ def test_ticks_are_few_round_and_inside(low, high):
     ticks = nice_ticks(low, high)
     assert 2 <= len(ticks) <= 8
     assert low <= ticks[0] < ticks[-1] <= high
+
+
+def test_page_of_a_saturated_test_says_that_it_cannot_tell(tmp_path):
+    X, y = np.arange(40.0).reshape(-1, 1), np.random.default_rng(0).permutation(np.tile([0, 1], 20))
+    blind = outsample.permutation_test(DecisionTreeClassifier(random_state=0), X, y, cv="in-sample", n_draws=19)
+    write_report(blind, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "This test cannot tell: p = 1" in page
+    assert "real labels can hardly do better" in page
+    assert "no sign of signal" not in page

@@ -6,10 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyRegressor
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_score,
+    permutation_test_score,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -17,6 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 import outsample
 from outsample import permutation_test
 from outsample.draws import FreePermutation
+from outsample.problem import ROW_SPLITS
+from outsample.running import child_integer, seed_sequence
 from outsample.significance_record import at_least, pvalue_of
 
 
@@ -54,7 +64,7 @@ def test_learner_against_enumeration_of_all_orders():
             scores[order] = tree.fit(X, order).score(X, order)
     null = [scores[order] for order in itertools.permutations(y.tolist())]
     expected = np.mean(np.array(null) >= tree.fit(X, y).score(X, y) - 1e-12)
-    result = permutation_test(tree, X, y, random_state=0)
+    result = permutation_test(tree, X, y, cv="in-sample", random_state=0)
     assert result.pvalue == pytest.approx(expected, abs=1e-12)
 
 
@@ -119,7 +129,7 @@ def test_plus_one_rule_and_ties():
     assert at_least(0.3, 0.1 + 0.2)
     assert at_least(np.nan, 1.0)
     X, _ = data()
-    useless = permutation_test(DummyRegressor(), X, X[:, 0], n_draws=19, random_state=0)
+    useless = permutation_test(DummyRegressor(), X, X[:, 0], cv="in-sample", n_draws=19, random_state=0)
     assert useless.pvalue == 1.0
 
 
@@ -137,7 +147,7 @@ def test_critical_value_against_the_pvalue():
 def test_in_sample_statistics_against_refits():
     X, y = data(25)
     tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
-    fast = permutation_test(tree, X, y, n_draws=9, random_state=0)
+    fast = permutation_test(tree, X, y, cv="in-sample", n_draws=9, random_state=0)
     slow = permutation_test(tree, X, y, statistic=lambda model, X, y: model.score(X, y), n_draws=9, random_state=0)
     assert fast.null == pytest.approx(slow.null)
     assert fast.statistic == pytest.approx(tree.fit(X, y).score(X, y))
@@ -160,7 +170,7 @@ def test_coefficients_against_definition():
     y = X[:, 1] + np.random.default_rng(3).normal(size=40)
     result = permutation_test(LinearRegression(), X, y, statistic="coefficient-norm", n_draws=19, random_state=0)
     assert result.statistic == pytest.approx((LinearRegression().fit(X, y).coef_ ** 2).sum())
-    by_name = permutation_test(LinearRegression(), X, y, statistic="r2", n_draws=19, random_state=0)
+    by_name = permutation_test(LinearRegression(), X, y, statistic="r2", cv="in-sample", n_draws=19, random_state=0)
     assert by_name.statistic == pytest.approx(LinearRegression().fit(X, y).score(X, y))
     loss = permutation_test(LinearRegression(), X, y, statistic="absolute", n_draws=19, random_state=0)
     assert loss.statistic < 0
@@ -175,7 +185,7 @@ def test_whole_searches_select_inside_each_permutation(search_class):
     reported = permutation_test(search, X, y, statistic="best-score", n_draws=9, random_state=0)
     assert len(np.unique(reported.null)) > 1
     assert reported.pvalue > 0.1
-    in_sample = permutation_test(search, X, y, n_draws=4, random_state=0)
+    in_sample = permutation_test(search, X, y, cv="in-sample", n_draws=4, random_state=0)
     assert 0 <= in_sample.statistic <= 1
     signal = permutation_test(search, X, (X[:, 0] > 0).astype(int), cv=2, n_draws=4, random_state=0)
     assert signal.pvalue == 0.2
@@ -228,7 +238,8 @@ def test_results_speak():
     assert result.to_dict()["n_draws"] == 19
     assert "p = 0.05" in str(result)
     assert "<strong>" in result._repr_html_()
-    assert result.n_fits == 20
+    assert result.n_fits == 60
+    assert permutation_test(LogisticRegression(), X, y, cv="in-sample", n_draws=19, random_state=0).n_fits == 20
 
 
 def test_bad_input():
@@ -249,6 +260,8 @@ def test_bad_input():
         permutation_test(None, X, y, statistic=lambda X, y: X.mean(axis=0))
     with pytest.raises(ValueError, match="not a number"):
         permutation_test(None, X, y, statistic=lambda X, y: np.nan)
+    with pytest.raises(ValueError, match='cv must be None, "in-sample", a number'):
+        permutation_test(LogisticRegression(), X, y, cv="everything")
     with pytest.raises(ValueError, match="scheme must be"):
         permutation_test(LogisticRegression(), X, y, scheme="somehow")
     with pytest.raises(ValueError, match="pass groups="):
@@ -259,13 +272,110 @@ def test_bad_input():
         permutation_test(None, X, y, statistic=difference_of_means, groups=[1, 2])
 
 
-def test_a_learner_that_fits_any_labels_is_told_to_be_judged_on_left_out_rows():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 2)), np.tile([0, 1], 15)
-    blind = permutation_test(DecisionTreeClassifier(random_state=0), X, y, n_draws=19, random_state=0)
+# A learner that fits any labels
+
+FULL_TREE = DecisionTreeClassifier(random_state=0)
+
+
+def _folds(y, seed):
+    """The folds a score is judged on by default, from their description."""
+    return StratifiedKFold(3, shuffle=True, random_state=child_integer(seed_sequence(seed), ROW_SPLITS, 0))
+
+
+def test_default_statistic_against_scikit_learn():
+    X, y = data(40)
+    knn = KNeighborsClassifier(3)
+    ours = permutation_test(knn, X, y, n_draws=199, random_state=0)
+    score, null, pvalue = permutation_test_score(knn, X, y, cv=_folds(y, 0), n_permutations=199, random_state=0)
+    assert ours.statistic == pytest.approx(score)
+    assert stats.ks_2samp(ours.null, null).pvalue > 0.01
+    assert abs(ours.pvalue - pvalue) < 0.02
+
+
+def test_default_statistic_of_a_regression_against_scikit_learn():
+    X, _ = data(40)
+    y = X[:, 0] + np.random.default_rng(1).normal(size=40)
+    folds = KFold(3, shuffle=True, random_state=child_integer(seed_sequence(0), ROW_SPLITS, 0))
+    expected = cross_val_score(Ridge(), X, y, cv=folds, scoring="neg_mean_squared_error").mean()
+    assert permutation_test(Ridge(), X, y, n_draws=9, random_state=0).statistic == pytest.approx(expected)
+
+
+def test_default_pvalue_against_enumeration_of_all_arrangements():
+    X = np.random.default_rng(3).normal(size=(6, 2))
+    arrangements = [np.isin(range(6), ones).astype(int) for ones in itertools.combinations(range(6), 3)]
+    scores = np.array([cross_val_score(FULL_TREE, X, y, cv=_folds(y, 0)).mean() for y in arrangements])
+    for y, score in zip(arrangements[:7], scores, strict=False):
+        result = permutation_test(FULL_TREE, X, y, random_state=0)
+        assert result.exact
+        assert result.pvalue == pytest.approx((scores >= score - 1e-12).mean())
+    # Valid: over all arrangements, equally likely without signal, p-values are below no level too often.
+    pvalues = np.array([(scores >= score - 1e-12).mean() for score in scores])
+    assert all((pvalues <= level).mean() <= level for level in pvalues)
+
+
+def test_default_level_for_a_learner_that_fits_any_labels_against_binomial_range():
+    rng = np.random.default_rng(2)
+    tests, pvalues = 150, []
+    for k in range(tests):
+        X, y = rng.normal(size=(15, 2)), rng.permutation(np.repeat([0, 1, 2], 5))
+        pvalues.append(permutation_test(KNeighborsClassifier(1), X, y, n_draws=19, random_state=k).pvalue)
+    for level in (0.05, 0.1, 0.5):
+        assert sum(p <= level + 1e-12 for p in pvalues) <= stats.binom.ppf(0.999, tests, level)
+    assert min(pvalues) <= 0.1
+
+
+def test_a_full_tree_finds_a_signal_by_default_and_none_in_sample():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:150], y[:150]
+    assert permutation_test(FULL_TREE, X, y, n_draws=19, random_state=0).pvalue == 0.05
+    blind = permutation_test(FULL_TREE, X, y, cv="in-sample", n_draws=19, random_state=0)
     assert blind.pvalue == 1
+    assert blind.saturation == 1
     assert "cannot tell anything" in str(blind)
-    seeing = permutation_test(
-        DecisionTreeClassifier(max_leaf_nodes=3, random_state=0), X, y, n_draws=19, random_state=0
-    )
-    assert seeing.notes == ()
+
+
+@pytest.mark.parametrize("learner", [FULL_TREE, KNeighborsClassifier(1)])
+def test_a_nearly_saturated_test_says_so(learner):
+    """Two rows that are alike keep a perfect fit from most labels, so scores are not all the same."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    X[0] = X[1]
+    y = np.tile([0, 1], 20)
+    result = permutation_test(learner, X, y, cv="in-sample", n_draws=39, random_state=0)
+    assert len(np.unique(result.null)) == 2
+    assert 0.9 < result.saturation < 1
+    assert "real labels can hardly do better" in str(result)
+    assert result.to_dict()["notes"] == list(result.notes)
+
+
+def test_a_regression_that_interpolates_is_nearly_saturated():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 28)), rng.normal(size=30)
+    assert permutation_test(LinearRegression(), X, y, cv="in-sample", n_draws=19, random_state=0).notes
+    assert permutation_test(LinearRegression(), X[:, :3], y, cv="in-sample", n_draws=19, random_state=0).notes == ()
+    assert permutation_test(LinearRegression(), X, y, n_draws=19, random_state=0).notes == ()
+
+
+def test_saturation_against_definition():
+    X, y = data(30)
+    tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    result = permutation_test(tree, X, y, cv="in-sample", n_draws=19, random_state=0)
+    guess = np.bincount(y).max() / 30
+    assert result.saturation == pytest.approx((result.null.mean() - guess) / (1 - guess))
+    assert result.notes == ()
+
+
+def test_default_folds_of_groups_and_of_rare_classes():
+    X, y = data(24)
+    pairs = np.arange(24) // 2
+    paired = permutation_test(LogisticRegression(), X, y, groups=pairs, n_draws=9, random_state=0)
+    expected = cross_val_score(LogisticRegression(), X, y, groups=pairs, cv=StratifiedGroupKFold(3)).mean()
+    assert paired.statistic == pytest.approx(expected)
+    rare = np.where(np.arange(24) < 2, 2, y)
+    assert permutation_test(FULL_TREE, X, rare, n_draws=9, random_state=0).pvalue <= 1
+    assert permutation_test(FULL_TREE, X, np.arange(24), n_draws=9, random_state=0).pvalue == 1
+
+
+def test_answer_does_not_depend_on_the_number_of_jobs():
+    X, y = data(20)
+    one, two = (permutation_test(FULL_TREE, X, y, n_draws=9, random_state=0, n_jobs=n) for n in (1, 2))
+    assert one.null.tolist() == two.null.tolist()

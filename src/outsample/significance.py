@@ -1,4 +1,4 @@
-"""Is there anything there? Permutation tests of any learner, in-sample or cross-validated.
+"""Is there anything there? Permutation tests of any learner, cross-validated or in-sample.
 
 Under the null hypothesis labels are exchangeable: every arrangement of y over the rows, within what the study's design
 allows, was equally likely. The p-value is the share of arrangements with a statistic at least as extreme.
@@ -48,9 +48,15 @@ def permutation_test(
     estimator : any classifier, regressor, pipeline or search: everything it does, the selection of a model included,
         is done again for every permutation. None with a statistic of (X, y).
     statistic : None for the score of the default loss (accuracy, minus squared error); a loss or scorer by name;
-        "coefficient-norm" (‖β̂‖²), "best-score" (of a search); or a function of (fitted estimator, X, y).
+        "coefficient-norm" (‖β̂‖²), "best-score" (of a search); or a function of (fitted estimator, X, y), which is
+        given the rows fitted, or with cv those left out.
     n_draws : random permutations; all distinct arrangements, the real one included, when they are no more than that.
-    cv : None judges the fit on the data fitted; a number of folds or a splitter judges it on left-out rows.
+    cv : how scores are judged. None: on left-out rows, over 3 shuffled folds, stratified for classes, of whole groups
+        where there are groups. That takes 3 fits to two thirds of the rows per permutation, so 999 permutations cost
+        about 2000 fits to all rows, and almost nothing where paths know what is said of left-out rows (linear
+        models with squared loss, neighbours). A number of folds or a splitter: over those. "in-sample": on the rows
+        fitted, one fit per permutation and often far less; but a learner that fits any labels, such as a full tree,
+        cannot be tested like that, and the result's `notes` say so.
     groups, scheme, block_size : which labels may change places, see `choosing_schemes.choose_scheme`; pairs and
         blocks are groups with scheme="within".
     alternative : "greater", "less" or "two-sided" (twice the smaller of both).
@@ -88,6 +94,7 @@ def permutation_test(
         name=measured.name,
         alternative=alternative,
         n_fits=(len(null) + 1) * measured.fits_per_draw,
+        saturation=measured.saturation(float(np.nanmean(null))),
         seconds=time.perf_counter() - start,
     )
 

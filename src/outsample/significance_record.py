@@ -14,6 +14,7 @@ from outsample.losses import Floats
 from outsample.numerals import numeral
 
 ROUNDING = 1e-10
+NEARLY_SATURATED = 0.9
 ALTERNATIVES = ("greater", "less", "two-sided")
 
 
@@ -47,6 +48,8 @@ class PermutationTest:
     name : what the statistic is.
     alternative : which statistics are extreme.
     n_fits, seconds : what it cost.
+    saturation : of in-sample scores, how much of what a perfect fit gains over a constant guess the fits to permuted
+        labels gain on average; near 1 the real labels can do no better. None where that is not known.
     """
 
     statistic: float
@@ -58,6 +61,7 @@ class PermutationTest:
     alternative: str
     n_fits: int
     seconds: float = 0.0
+    saturation: float | None = None
 
     @property
     def monte_carlo_error(self) -> float:
@@ -81,19 +85,26 @@ class PermutationTest:
         """The numbers and words as plain Python values."""
         plain = (
             *("statistic", "pvalue", "monte_carlo_error", "exact", "stopped"),
-            *("name", "alternative", "n_fits", "seconds"),
+            *("name", "alternative", "n_fits", "seconds", "saturation"),
         )
-        return {name: getattr(self, name) for name in plain} | {"n_draws": len(self.null)}
+        return {name: getattr(self, name) for name in plain} | {"n_draws": len(self.null), "notes": list(self.notes)}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences a reader of the p-value should know."""
         tied = at_least(self.null, self.statistic) & at_least(-self.null, -self.statistic)
-        if not (len(tied) > 1 and tied.all()):
+        if len(tied) > 1 and tied.all():
+            return ("Every permutation gives the same statistic, so this test cannot tell anything.", *self._advice)
+        return self._advice
+
+    @property
+    def _advice(self) -> tuple[str, ...]:
+        if self.saturation is None or self.saturation < NEARLY_SATURATED:
             return ()
         return (
-            "Every permutation gives the same statistic, so this test cannot tell anything: the learner fits all "
-            "labels equally well. Judge it on rows left out, with cv=5, or take a simpler learner.",
+            f"Fitted to permuted labels, the learner gains {100 * self.saturation:.3g} % of what a perfect fit would "
+            "gain over a constant guess, so real labels can hardly do better and a large p-value says nothing. Judge "
+            "it on rows left out, as is the default.",
         )
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
 """Statistics of a permutation test: functions of the labels with X fixed, larger where labels say more about X.
 
 Every fit uses the same seed, so that a statistic is a function of the labels alone and all arrangements of them are
-treated alike.
+treated alike: that makes the p-value valid, whatever the statistic. How it is chosen decides about power only. A score
+on the rows fitted has none for a learner that fits any labels, so scores are cross-validated unless asked otherwise.
 """
 
 from __future__ import annotations
@@ -13,20 +14,25 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from outsample.choosing_schemes import OwnLabels
 from outsample.criteria.row_engine import judged_on_folds, split_seed
 from outsample.learners import last_step, seeded
-from outsample.losses import Floats
+from outsample.losses import CallableLoss, Floats
 from outsample.problem import Problem, pose
 from outsample.running import child_integer, seed_sequence
-from outsample.splits import cross_validation_splits
+from outsample.scorers import SetLoss
+from outsample.splits import Splits, cross_validation_splits
 from outsample.target import Target
 
 Array = NDArray[Any]
 
 MEMORY = 256 * 2**20
+
+IN_SAMPLE = "in-sample"
+FOLDS = 3
+"""Of scores judged on left-out rows, unless asked otherwise: few, because every permutation pays for each."""
 
 
 class Statistic(Protocol):
@@ -47,6 +53,12 @@ class Statistic(Protocol):
 
     def __call__(self, Y: Array) -> Floats:
         """The statistic of every label vector of Y, (draws,)."""
+
+    def saturation(self, usual: float) -> float | None:
+        """How near `usual`, the mean over permuted labels, is to the best there is: 0 for a constant guess, 1 at most.
+
+        None where that is not known, or where the statistic cannot saturate.
+        """
 
 
 class InSample:
@@ -71,9 +83,16 @@ class InSample:
             risk = loss.risk(Y[:, None], problem.design.fitted(Y, problem.response, seeds), problem.weight)
         return np.array([loss.score(float(r)) for r in risk[:, 0]])
 
+    def saturation(self, usual: float) -> float | None:
+        loss = self.problem.loss
+        if isinstance(loss, SetLoss | CallableLoss):
+            return None
+        guess, perfect = float(loss.score(loss.scale(self.labels))), float(loss.score(0.0))
+        return (usual - guess) / (perfect - guess) if perfect > guess else None
+
 
 class CrossValidated:
-    """Mean score over folds; the folds are made anew for every label vector, from one seed."""
+    """Mean score over folds; folds that depend on labels are made anew for every label vector, from one seed."""
 
     batch = 1
 
@@ -85,10 +104,10 @@ class CrossValidated:
         splits.warn()
         self.fits_per_draw = len(splits) * problem.design.fits_per_draw
 
-    def _splits(self, y: Array) -> Any:
+    def _splits(self, y: Array) -> Splits:
         problem = self.problem
         return cross_validation_splits(
-            self.cv,
+            usual_folds(problem, y) if self.cv is None else self.cv,
             problem.X,
             y,
             classifier=problem.target.classes is not None,
@@ -107,6 +126,19 @@ class CrossValidated:
         risks = judged_on_folds(drawn, splits, partition=splits.partition(len(y))).risks
         assert risks is not None
         return float(self.problem.loss.score(float(risks[:, 0].mean())))
+
+    def saturation(self, usual: float) -> float | None:
+        return None
+
+
+def usual_folds(problem: Problem, y: Array) -> Any:
+    """Few folds of shuffled rows: of whole groups where there are groups, else stratified for classes."""
+    n_groups = 0 if problem.groups is None else len(np.unique(problem.groups))
+    if n_groups > 1:
+        return min(FOLDS, n_groups)
+    largest = 0 if problem.target.classes is None else int(np.bincount(y).max())
+    splitter, n_folds = (StratifiedKFold, min(FOLDS, largest)) if largest > 1 else (KFold, FOLDS)
+    return splitter(n_folds, shuffle=True, random_state=split_seed(problem))
 
 
 class OfFunction:
@@ -140,6 +172,9 @@ class OfFunction:
             raise ValueError(f"statistic {self.name} must return one number, it returned {value!r}")
         return float(number)
 
+    def saturation(self, usual: float) -> float | None:
+        return None
+
 
 def coefficient_norm(model: Any, X: Any, y: Any) -> float:
     """‖β̂‖² of a fitted linear model."""
@@ -167,14 +202,26 @@ def choose_statistic(
     A function of two arguments takes (X, y) where there is no estimator, and (y, prediction), as a loss, where there
     is one; a function of three takes (fitted estimator, X, y).
     """
+    _check_cv(cv)
     function = FUNCTIONS.get(statistic) if isinstance(statistic, str) else statistic
     if estimator is None and not callable(function):
         raise ValueError("without an estimator, statistic must be a function of (X, y)")
     if callable(function) and (estimator is None or _n_required(function) >= 3):
         seed = child_integer(seed_sequence(random_state), 0)
-        return OfFunction(function, estimator, X, y, cv=cv, groups=groups, seed=seed)
-    problem = pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state)
-    return InSample(problem) if cv is None else CrossValidated(problem, cv)
+        folds = None if isinstance(cv, str) else cv
+        return OfFunction(function, estimator, X, y, cv=folds, groups=groups, seed=seed)
+    return score_of(pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state), cv)
+
+
+def score_of(problem: Problem, cv: Any) -> Statistic:
+    """The score of a learner, in-sample or cross-validated."""
+    _check_cv(cv)
+    return InSample(problem) if isinstance(cv, str) else CrossValidated(problem, cv)
+
+
+def _check_cv(cv: Any) -> None:
+    if isinstance(cv, str) and cv != IN_SAMPLE:
+        raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')
 
 
 def _n_required(function: Callable[..., Any]) -> int:

@@ -44,7 +44,7 @@ def demo(
     print(_indented(compared))
 
     print("4  Is there anything there?")
-    print(_indented(outsample.permutation_test(search.best_estimator_, X, y, n_draws=199, random_state=seed)))
+    print(_indented(outsample.permutation_test(search.best_estimator_, X, y, n_draws=99, random_state=seed)))
 
     asked = {"data": "breast cancer", "model": "decision tree", "seed": seed}
     write_report(compared, report, X=X, y=y, asked=asked, call=compared.call)

@@ -155,7 +155,10 @@ def run_test(
     question: Question,
     *,
     draws: Annotated[int, typer.Option(help="Random permutations.")] = 999,
-    folds: Annotated[int | None, typer.Option(help="Judge on left-out rows, by cross-validation.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds of left-out rows to judge on; 3 by default.")] = None,
+    in_sample: Annotated[
+        bool, typer.Option("--in-sample", help="Judge on the rows fitted: faster, but blind for rich models.")
+    ] = False,
     statistic: Annotated[str | None, typer.Option(help="A loss or scorer by name; by default the score.")] = None,
     sequential: Annotated[bool, typer.Option("--sequential", help="Stop when the decision is clear.")] = False,
     report: REPORT = None,
@@ -166,6 +169,8 @@ def run_test(
     session = opened(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
+    if in_sample and folds is not None:
+        raise ValueError("--in-sample and --folds exclude each other: give one of them")
     options = session.options
     options.pop("progress", None)
     found = outsample.permutation_test(
@@ -174,7 +179,7 @@ def run_test(
         session.data.y,
         statistic=statistic,
         n_draws=draws,
-        cv=folds,
+        cv="in-sample" if in_sample else folds,
         sequential=sequential,
         **options,
     )

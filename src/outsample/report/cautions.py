@@ -11,6 +11,7 @@ import pandas as pd
 
 from outsample.choosing_schemes import looks_real
 from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.significance_record import PermutationTest
 
 FEW_ROWS = 100
 UNEQUAL = 0.75
@@ -25,6 +26,8 @@ def cautions_about(result: Any, X: Any = None, y: Any = None, grouped: bool = Fa
     curves = _curves(result)
     estimates = _estimates(result)
     found = [*_about_curves(curves, _places(result)), *_about_estimates(estimates)]
+    if isinstance(result, PermutationTest):
+        found += result.notes
     if y is not None:
         found += _about_classes(np.asarray(y), estimates)
     if X is not None:

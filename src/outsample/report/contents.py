@@ -148,11 +148,10 @@ def _meanings(curves: Mapping[str, RiskCurve]) -> list[tuple[str, str]]:
 
 
 def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Content:
-    verdict = "The labels carry information about the columns" if found.pvalue <= 0.05 else "There is no sign of signal"
     cells = [found.name, numeral(found.statistic), numeral(found.pvalue), str(len(found.null)), str(found.n_fits)]
     return Content(
         title="Is there anything there?",
-        answer=f"{verdict}: p = {found.pvalue:.3g} over {len(found.null)} permutations of the labels.",
+        answer=f"{_verdict(found)}: p = {found.pvalue:.3g} over {len(found.null)} permutations of the labels.",
         asked=[*asked, ("alternative", found.alternative)],
         table=Table(
             ("statistic", "value", "p-value", "permutations", "fits", "seconds"),
@@ -166,6 +165,12 @@ def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Co
         reproduce=call,
         histogram=Histogram(found.null, found.statistic, found.name),
     )
+
+
+def _verdict(found: PermutationTest) -> str:
+    if found.pvalue <= 0.05:
+        return "The labels carry information about the columns"
+    return "This test cannot tell" if found.notes else "There is no sign of signal"
 
 
 def _audit(found: Audit, asked: list[tuple[str, str]], call: str) -> Content:
