@@ -122,7 +122,7 @@ class LabelCriterion(Criterion):
         return bool(error <= self.tolerance * problem.scale)
 
     def _record(
-        self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Floats
+        self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Any
     ) -> RiskCurve:
         return problem.curve(
             out_sample=out_sample,
