@@ -51,7 +51,7 @@ CLASSIFIERS: list[tuple[Any, dict[str, list[Any]]]] = [
     (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 5], "criterion": ["gini", "entropy"]}),
     (KNeighborsClassifier(), {"n_neighbors": [1, 3, 7]}),
     (make_pipeline(StandardScaler(), KNeighborsClassifier()), {"kneighborsclassifier__n_neighbors": [1, 4]}),
-    (LogisticRegression(tol=1e-10), {"C": [0.01, 1.0]}),
+    (LogisticRegression(solver="newton-cholesky", tol=1e-10), {"C": [0.01, 1.0]}),
     (RidgeClassifier(), {"alpha": [0.1, 10.0]}),
     (SVC(), {"C": [0.1, 1.0]}),
     (GaussianNB(), {"var_smoothing": [1e-9, 1e-2]}),
