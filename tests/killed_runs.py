@@ -9,6 +9,7 @@ of a finished unit after that is a repetition.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -91,7 +92,7 @@ def finished_units(store: Path) -> list[str]:
     """Names of the units the store holds, as draws/…/7 or folds/…/3."""
     if not store.exists():
         return []
-    with sqlite3.connect(store) as connection:
+    with contextlib.closing(sqlite3.connect(store)) as connection, connection:
         try:
             rows = connection.execute("SELECT unit FROM units").fetchall()
         except sqlite3.OperationalError:

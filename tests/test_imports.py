@@ -20,11 +20,11 @@ ROOT = Path(outsample.__file__).parent
 # ones, directly or through modules that are not named here, never on a higher one.
 FLOORS = (
     ("_version", "checks"),
-    ("losses", "curve", "penalties", "bounds", "_kernels", "running", "tables", "progress", "learners"),
+    ("losses", "curve", "penalties", "bounds", "_kernels", "running", "tables", "progress", "learners", "fingerprints"),
     ("paths", "draws", "splits", "target", "scorers"),
     ("closed_forms", "choosing_losses", "problem"),
     ("criteria", "complexity"),
-    ("families", "rules"),
+    ("families", "rules", "endless"),
     ("estimating", "search", "significance", "auditing", "comparing", "store"),
     ("plots",),
     ("report", "studies"),

@@ -391,6 +391,17 @@ def test_randomized_search(iris):
     np.testing.assert_array_equal(again.curve_.out_sample, search.curve_.out_sample)
 
 
+def test_a_generator_as_random_state_seeds_the_sampled_settings(iris):
+    distributions = {"n_neighbors": range(1, 60)}
+    for make in (np.random.default_rng, np.random.RandomState, np.random.SeedSequence):
+        options = {"n_iter": 5, "criterion": "resubstitution"}
+        searches = [
+            RandomizedSearch(KNeighborsClassifier(), distributions, random_state=make(7), **options).fit(*iris)
+            for _ in range(2)
+        ]
+        assert searches[0].cv_results_["params"] == searches[1].cv_results_["params"]
+
+
 def test_refit_false(iris):
     search = GridSearch(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, refit=False).fit(*iris)
     assert search.best_params_["n_neighbors"] in (1, 5)

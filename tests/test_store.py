@@ -16,6 +16,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import CrossValidation, GridSearch, Permutation
@@ -85,7 +87,7 @@ def test_a_store_refuses_what_is_not_its_own(begun, what):
 
 def test_a_store_refuses_other_versions(begun):
     X, y, path, options = begun
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM facts WHERE name = 'versions'")
     with Store(path) as store:
         store.begin({"versions": {"numpy": "0.1"}})
@@ -102,7 +104,7 @@ def test_without_a_random_state_the_store_remembers_the_seed(tmp_path):
 
 def test_a_store_holds_plain_numbers_and_text_only(begun):
     _, _, path, _ = begun
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         for (layout,) in connection.execute("SELECT layout FROM units"):
             assert all(np.dtype(part["dtype"]).kind in "fiub" for part in json.loads(layout))
         for (value,) in connection.execute("SELECT value FROM facts"):
@@ -113,7 +115,7 @@ def test_a_stranger_cannot_smuggle_objects_in(tmp_path):
     with Store(tmp_path / "runs.db") as store:
         store.put("draws/0", [np.zeros(1)])
     layout = json.dumps([{"dtype": "|O", "shape": [1]}])
-    with sqlite3.connect(tmp_path / "runs.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.db")) as connection, connection:
         row = layout, checksum("draws/0", layout, np.zeros(1).tobytes())
         connection.execute("UPDATE units SET layout = ?, checksum = ?", row)
     with Store(tmp_path / "runs.db") as store, pytest.raises(StoreError, match="not plain numbers"):
@@ -274,3 +276,14 @@ def test_folds_and_losses_are_told_apart_by_their_numbers_not_by_how_they_are_pr
     GridSearch(KNeighborsClassifier(), {"n_neighbors": [1]}, loss=matrices[0], store=store).fit(X, y)
     with pytest.raises(ValueError, match="begun with other loss"):
         GridSearch(KNeighborsClassifier(), {"n_neighbors": [1]}, loss=matrices[1], store=store).fit(X, y)
+
+
+def test_what_no_other_process_can_compare_is_refused(tmp_path):
+    odd = FunctionTransformer(kw_args={"parts": (i for i in range(3))})
+    search = GridSearch(
+        make_pipeline(odd, LogisticRegression()), {"logisticregression__C": [1.0]}, store=tmp_path / "a"
+    )
+    with pytest.raises(
+        ValueError, match=r"store: .* cannot be used for this search: .* cannot be told from other values"
+    ):
+        search.fit(*load_iris(return_X_y=True))

@@ -28,6 +28,7 @@ from outsample.penalized import oracle_terms
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
 from outsample.rules import as_rule, penalized
+from outsample.running import child_integer, seed_sequence
 from outsample.scanning import scan
 from outsample.searching import Outcome, search_settings
 from outsample.store import open_store
@@ -265,8 +266,9 @@ class GridSearch(_Search):
     Parameters
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline.
-    param_grid : dict, or list of dicts, of parameter values to try. With rule "first-local-minimum" one parameter
-        may be an endless iterator, simplest value first.
+    param_grid : dict, or list of dicts, of parameter values to try. Values may be learners, which are cloned; the grid
+        may name their parameters too, and may fill a step of a pipeline that is None or "passthrough". With rule
+        "first-local-minimum" one parameter may be an endless iterator, simplest value first.
     criterion : how the error on new data is estimated, see `outsample.criteria`.
     rule : how the model is chosen from the estimates, see `outsample.rules`.
     loss : as in `outsample.estimate`. None means zero-one for classifiers and squared for regressors; with
@@ -416,7 +418,9 @@ class RandomizedSearch(_Search):
         if isinstance(n_iter, bool) or not isinstance(n_iter, int | np.integer) or n_iter < 1:
             raise ValueError(f"n_iter must be a whole number of at least 1, got {n_iter!r}")
         checked_grids(self.estimator, self.param_distributions, "param_distributions")
-        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer | np.random.RandomState):
+            seed = None if seed is None else child_integer(seed_sequence(seed))
         return list(ParameterSampler(self.param_distributions, n_iter, random_state=seed))
 
 

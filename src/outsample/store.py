@@ -119,7 +119,17 @@ class Store:
 
         A search without a random state takes up the seed its store began with.
         """
-        facts = {
+        try:
+            facts = self._facts(problem, estimator, settings, criterion)
+        except ValueError as error:
+            raise ValueError(f"store: {self.path} cannot be used for this search: {error}") from error
+        self.begin(facts)
+        seed = self._own_seed(problem.seed)
+        return replace(problem, store=self, seed=seed)
+
+    @staticmethod
+    def _facts(problem: Problem, estimator: Any, settings: Any, criterion: Any) -> dict[str, Any]:
+        return {
             "data": joblib.hash((problem.X, problem.y, problem.weight, problem.groups)),
             "estimator": f"{type(estimator).__qualname__} {fingerprint(estimator)}",
             "grid": fingerprint(settings) if isinstance(settings, list) else "open-ended",
@@ -133,9 +143,6 @@ class Store:
                 "scipy": scipy.__version__,
             },
         }
-        self.begin(facts)
-        seed = self._own_seed(problem.seed)
-        return replace(problem, store=self, seed=seed)
 
     def begin(self, facts: dict[str, Any]) -> None:
         """Settle what the store is about, values fit for JSON; a store begun with other facts is refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import signal
 import sqlite3
@@ -27,7 +28,7 @@ def units(store):
     """What the store holds, by unit."""
     if not store.exists():
         return {}
-    with sqlite3.connect(store) as connection:
+    with contextlib.closing(sqlite3.connect(store)) as connection, connection:
         try:
             return dict(connection.execute("SELECT unit, rowid FROM units").fetchall())
         except sqlite3.OperationalError:

@@ -74,7 +74,7 @@ class ApproximateLeaveOneOut(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         members = _Members(problem)
         results = []
-        for result in spread(_Approximation(problem), members, problem.n_jobs):
+        for result in spread(_Approximation(problem), members, problem.n_jobs, problem.finished("approximations")):
             results.append(result)
             problem.progress(len(results), len(problem.path))
         in_sample, left_out, leverage = (np.stack(parts) for parts in zip(*results, strict=True))

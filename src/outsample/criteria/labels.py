@@ -121,9 +121,7 @@ class LabelCriterion(Criterion):
         error = _spread_of_mean(compared).max()
         return bool(error <= self.tolerance * problem.scale)
 
-    def _record(
-        self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Any
-    ) -> RiskCurve:
+    def _record(self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Any) -> RiskCurve:
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
