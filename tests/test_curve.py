@@ -82,10 +82,17 @@ def test_interval_level_must_be_a_probability(level):
         curve().estimate(0).interval(level)
 
 
-def test_no_error_bar_no_interval():
-    bare = curve(standard_error=None, monte_carlo_error=None).estimate(0)
-    with pytest.raises(ValueError, match="'permutation' gives no error bar"):
+@pytest.mark.parametrize("draws", [None, np.array([0.01, 0.0, 0.02])])
+def test_no_standard_error_no_interval(draws):
+    bare = curve(standard_error=None, monte_carlo_error=draws).estimate(0)
+    with pytest.raises(ValueError, match=r"no interval: criterion 'permutation' gives no standard error .*'zero-one'"):
         bare.interval()
+    assert curve(standard_error=None, held_out=50).estimate(0).interval(method="hoeffding")[0] < 0.42
+
+
+def test_a_standard_error_alone_makes_an_interval():
+    low, high = curve(monte_carlo_error=None, draws=None).estimate(0).interval(0.9)
+    assert high - low == pytest.approx(2 * 0.03 * stats.norm.ppf(0.95))
 
 
 def test_print_is_three_lines():

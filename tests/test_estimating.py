@@ -350,3 +350,17 @@ def test_the_call_of_the_readme():
     low, high = result.interval(0.95)
     assert low < result.out_sample < high
     assert len(str(result).split("\n")) == 3
+
+
+@pytest.mark.parametrize("criterion", ["permutation", "bootstrap", "covariance"])
+def test_draws_alone_make_no_interval_of_a_score_of_whole_sets(criterion):
+    found = outsample.estimate(LogisticRegression(), X, BINARY, loss="roc_auc", criterion=criterion, random_state=0)
+    assert found.monte_carlo_error > 0
+    with pytest.raises(ValueError, match=r"no interval: .*no standard error.*'roc_auc'"):
+        found.interval()
+
+
+def test_a_single_draw_makes_no_interval():
+    found = outsample.estimate(DecisionTreeClassifier(), X, BINARY, criterion=Permutation(1), random_state=0)
+    with pytest.raises(ValueError, match="no interval: criterion 'permutation' drew once"):
+        found.interval()

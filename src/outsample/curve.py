@@ -184,7 +184,7 @@ class ErrorEstimate:
         level : wanted coverage.
         method : "normal" takes the standard error and the Monte-Carlo error together, with Student's t where the
             standard error has few degrees of freedom. It covers the estimand over data sets as far as the standard
-            error does; where the criterion has no standard error it covers Monte-Carlo chance only.
+            error does. There is none without a standard error, or where a single draw leaves the other unknown.
             "hoeffding" is out_sample ± √(ln(2/δ)/(2m)), δ = 1 − level, for m held-out losses in [0, 1]: its coverage
             is at least `level` for any m and any distribution, given the fitted model.
         """
@@ -204,10 +204,18 @@ class ErrorEstimate:
         return math.sqrt(math.log(2 / delta) / (2 * self.held_out))
 
     def _normal(self, level: float) -> float:
-        errors = [e for e in (self.standard_error, self.monte_carlo_error) if e is not None]
-        if not errors:
-            raise ValueError(f"criterion {self.criterion!r} gives no error bar, so there is no interval")
-        return _quantile(0.5 + level / 2, self.freedom) * math.hypot(*errors)
+        if self.standard_error is None:
+            raise ValueError(
+                f"there is no interval: criterion {self.criterion!r} gives no standard error for this model and loss "
+                f'{self.loss!r}, and draws alone say nothing about other data; use for example criterion "kfold"'
+            )
+        if self.draws is not None and self.monte_carlo_error is None:
+            raise ValueError(
+                f"there is no interval: criterion {self.criterion!r} drew once, and one draw does not tell how far "
+                "others would be; draw at least twice"
+            )
+        error = math.hypot(self.standard_error, self.monte_carlo_error or 0.0)
+        return _quantile(0.5 + level / 2, self.freedom) * error
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
