@@ -120,7 +120,7 @@ def test_compare_against_python(command, tables):
         *("compare", tables / "iris.csv", "--target", "species", "--model", "knn", "--grid", "n_neighbors=1:9:2"),
         *("--criteria", "permutation,kfold:5,loo", "--json"),
     )
-    criteria = ["permutation", outsample.CrossValidation(5), "loo"]
+    criteria = ["permutation", outsample.CrossValidation(5, shuffle=True), "loo"]
     grid = {"n_neighbors": [1, 3, 5, 7, 9]}
     ours = outsample.compare(KNeighborsClassifier(), *IRIS, param_grid=grid, criteria=criteria, random_state=0)
     said = json.loads(out)["criteria"]
@@ -231,7 +231,7 @@ def test_groups_weights_drop_and_positive(command, tmp_path):
         DecisionTreeClassifier(),
         frame[["a", "b"]],
         (y == 0).astype(int),
-        criterion=outsample.CrossValidation(5),
+        criterion=outsample.CrossValidation(5, shuffle=True),
         groups=frame["person"].to_numpy(),
         sample_weight=frame["weight"].to_numpy(),
         random_state=0,

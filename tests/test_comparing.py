@@ -31,7 +31,11 @@ def compared():
 
 
 def test_each_criterion_says_what_it_says_alone(compared):
-    for name, criterion in {"permutation": Permutation(), "kfold": CrossValidation(), "holdout": HoldOut()}.items():
+    for name, criterion in {
+        "permutation": Permutation(),
+        "kfold": CrossValidation(shuffle=True),
+        "holdout": HoldOut(),
+    }.items():
         alone = GridSearch(TREE, LEAVES, criterion=criterion, random_state=0, refit=False).fit(*IRIS)
         np.testing.assert_array_equal(compared.curves[name].out_sample, alone.curve_.out_sample)
         assert compared.params[name] == alone.best_params_
@@ -40,7 +44,7 @@ def test_each_criterion_says_what_it_says_alone(compared):
 
 def test_choice_against_scikit_learn():
     theirs = GridSearchCV(TREE, LEAVES, cv=10).fit(*IRIS)
-    ours = compare(TREE, *IRIS, param_grid=LEAVES, criteria=["kfold"])
+    ours = compare(TREE, *IRIS, param_grid=LEAVES, criteria=[CrossValidation(10)])
     assert ours.params["kfold"] == theirs.best_params_
     assert 1 - ours.estimates["kfold"].out_sample == pytest.approx(theirs.best_score_, abs=1e-15)
 
@@ -106,7 +110,7 @@ def test_work_on_X_is_shared(monkeypatch):
 
 def test_several_parameters_are_crossed():
     grid = {"alpha": [0.1, 1.0], "fit_intercept": [True, False]}
-    result = compare(Ridge(), *DIABETES, param_grid=grid, criteria=["kfold", "holdout"], random_state=0)
+    result = compare(Ridge(), *DIABETES, param_grid=grid, criteria=[CrossValidation(10), "holdout"], random_state=0)
     theirs = GridSearchCV(Ridge(), grid, cv=10, scoring="neg_mean_squared_error").fit(*DIABETES)
     assert result.params["kfold"] == theirs.best_params_
     assert len(result.curves["kfold"]) == 4
@@ -131,7 +135,7 @@ def test_without_a_grid_there_is_one_model():
 
 def test_criteria_of_one_name_are_told_apart():
     result = compare(TREE, *IRIS, criteria=["kfold", CrossValidation(5)])
-    assert list(result.curves) == ["kfold", "kfold(cv=5)"]
+    assert list(result.curves) == ["kfold(shuffle=True)", "kfold(cv=5)"]
     with pytest.raises(ValueError, match="criteria must differ"):
         compare(TREE, *IRIS, criteria=["kfold", "kfold"])
 

@@ -32,11 +32,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample import GridSearch, Permutation, RandomizedSearch
-from outsample.criteria import CRITERIA
+from outsample import CrossValidation, GridSearch, Permutation, RandomizedSearch
 from outsample.curve import MODEL_AXES
-
-CrossValidation = CRITERIA["kfold"]
 
 
 @pytest.fixture(scope="module")

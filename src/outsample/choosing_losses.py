@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from outsample.learners import takes_weight
 from outsample.losses import (
     AbsoluteLoss,
     CallableLoss,
@@ -19,7 +20,7 @@ from outsample.losses import (
     ZeroOneLoss,
     as_losses,
 )
-from outsample.scorers import ScorerLoss, SetFunctionLoss
+from outsample.scorers import OwnScore, ScorerLoss, SetFunctionLoss
 from outsample.target import Target
 
 NAMED: dict[str, Loss] = {
@@ -41,6 +42,10 @@ def choose_loss(loss: Any, target: Target, estimator: Any, weighted: bool = Fals
     """
     chosen = as_loss(loss, target).bound(target.classes, target.n_outputs)
     _check_task(chosen, target, estimator)
+    if isinstance(chosen, OwnScore):
+        if weighted and not takes_weight(estimator, "score"):
+            raise ValueError(f"sample_weight: the score of {type(estimator).__name__} takes no weights; name a loss")
+        return chosen, "score"
     available = tuple(r for r in RESPONSES if hasattr(estimator, r))
     if isinstance(chosen, ScorerLoss):
         chosen = chosen.reading(available)

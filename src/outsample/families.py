@@ -80,6 +80,22 @@ def filled(estimator: Any, candidates: Sequence[dict[str, Any]]) -> Any:
     return estimator
 
 
+def learners_of(estimator: Any, settings: Any) -> list[Any]:
+    """The learners a search tries: the estimator, or what settings that name other learners make of it.
+
+    `settings` is a list of candidates; an open-ended family tries the estimator alone.
+    """
+    found: dict[Any, Any] = {}
+    for candidate in settings if isinstance(settings, list) else ():
+        others = {name: value for name, value in candidate.items() if hasattr(value, "fit") or name == "steps"}
+        key = tuple(sorted((name, id(value)) for name, value in others.items()))
+        if key and key not in found:
+            found[key] = with_params(estimator, others)
+        elif not key:
+            found[key] = estimator
+    return list(found.values()) or [estimator]
+
+
 def branches(
     estimator: Any,
     candidates: Sequence[dict[str, Any]],

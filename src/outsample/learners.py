@@ -9,12 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 Array = NDArray[Any]
+
+
+# Whose `score` is accuracy or r2; the last four only allow for X=None besides.
+_SCORED_AS_USUAL = (
+    ClassifierMixin,
+    RegressorMixin,
+    DummyClassifier,
+    DummyRegressor,
+    KNeighborsClassifier,
+    RadiusNeighborsClassifier,
+)
 
 
 class FitError(RuntimeError):
@@ -62,12 +74,22 @@ def is_pairwise(estimator: Any, params: Mapping[str, Any] | None = None) -> bool
     return bool(get_tags(estimator).input_tags.pairwise)
 
 
-def takes_weight(estimator: Any) -> bool:
-    """Whether `fit` can be given one weight per sample; a search hands it on to what it searches over."""
+def usual_score(estimator: Any) -> str | None:
+    """What the learner's own `score` computes: "accuracy" or "r2"; None where it is a method of its own."""
+    own = inspect.getattr_static(type(estimator), "score", None)
+    if own is inspect.getattr_static(Pipeline, "score"):
+        return usual_score(last_step(estimator))
+    if own is None or any(own is learner.score for learner in _SCORED_AS_USUAL):
+        return "r2" if is_regressor(estimator) else "accuracy"
+    return None
+
+
+def takes_weight(estimator: Any, method: str = "fit") -> bool:
+    """Whether a method can be given one weight per sample; a search hands it on to what it searches over."""
     learner = last_step(estimator)
-    if has_fit_parameter(learner, "sample_weight"):
+    parameters = inspect.signature(getattr(learner, method)).parameters.values()
+    if any(p.name == "sample_weight" for p in parameters):
         return True
-    parameters = inspect.signature(learner.fit).parameters.values()
     hands_on = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
     return hands_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
 

@@ -165,6 +165,8 @@ class Problem:
     @cached_property
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
+        if self.response == "score":
+            return self._kept("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.design.lean("confusion"):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])

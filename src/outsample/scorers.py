@@ -227,6 +227,23 @@ class ScorerLoss(SetLoss):
         return 2 if self.multioutput else 1
 
 
+@dataclass(frozen=True)
+class OwnScore(SetLoss):
+    """The estimator's own `score` as a risk: minus the score.
+
+    A method may compute anything, so fitted models are asked for it themselves: see `RefitDesign.scores`.
+    """
+
+    name = "score"
+    responses = ("score",)
+
+    def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
+        raise TypeError("the estimator's own score is asked of fitted models, not computed from predictions")
+
+    def reported(self, risk: Any) -> Any:
+        return None if risk is None else -risk
+
+
 class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
     """A fitted estimator, as far as a scorer can see, that answers with predictions made earlier."""
 

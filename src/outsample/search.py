@@ -21,7 +21,7 @@ from outsample.criteria import CrossValidation, as_criterion
 from outsample.criteria.base import Criterion
 from outsample.endless import endless_parameter, has_endless_values, restartable_grid
 from outsample.evaluating import risk_on
-from outsample.families import candidates_of, checked_grids, filled
+from outsample.families import candidates_of, checked_grids, filled, learners_of
 from outsample.honest import as_honesty, honest_score
 from outsample.learners import fit, seeded, with_params
 from outsample.penalized import oracle_terms
@@ -88,7 +88,8 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
         criterion = _as_scikit_learn_splits(criterion, self.estimator)
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
-            problem = self._problem(learner, X, y, criterion, params, self.progress or bar)
+            loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
+            problem = self._problem(learner, X, y, loss, params, self.progress or bar)
             problem = store.entered(problem, self.estimator, settings, criterion)
             if isinstance(settings, list):
                 outcome = search_settings(
@@ -118,10 +119,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not number and not (isinstance(score, str) and score == "raise"):
             raise ValueError(f'error_score must be a number or "raise", got {score!r}')
 
-    def _problem(
-        self, learner: Any, X: Any, y: Any, criterion: Criterion, params: dict[str, Any], progress: Progress
-    ) -> Problem:
-        loss = criterion.default_loss(learner) if self.loss is None else self.loss
+    def _problem(self, learner: Any, X: Any, y: Any, loss: Any, params: dict[str, Any], progress: Progress) -> Problem:
         return pose(
             learner,
             X,
@@ -427,6 +425,6 @@ class RandomizedSearch(_Search):
 def _as_scikit_learn_splits(criterion: Criterion, estimator: Any) -> Criterion:
     """Cross-validation of an estimator whose last step is still empty: scikit-learn does not take it for a classifier,
     so a number of folds means folds that are not stratified."""
-    if hasattr(estimator, "predict") or not isinstance(criterion, CrossValidation):
+    if hasattr(estimator, "predict") or not isinstance(criterion, CrossValidation) or criterion.shuffle:
         return criterion
     return replace(criterion, cv=KFold(criterion.cv)) if isinstance(criterion.cv, int | np.integer) else criterion

@@ -267,6 +267,9 @@ def _ordered_by_optimism(
 
 
 def _permutation_optimism(problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]) -> tuple[Floats, int]:
+    if problem.response == "score":
+        loss, response = choose_loss(None, problem.target, estimator)
+        problem = replace(problem, loss=loss, response=response)
     optimism, n_fits = np.empty(len(settings)), 0
     for posed, part in posed_branches(problem, estimator, settings):
         curve = Permutation().curve(posed)

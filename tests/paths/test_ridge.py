@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
 from outsample.paths import RefitPath, find_path
@@ -193,7 +194,10 @@ def test_kernel_given_as_a_matrix():
     X, X_new, y = table(20, 5)
     path = KernelRidgePath(KernelRidge(kernel="precomputed"), "alpha", ALPHAS)
     check_contract(path, rbf_kernel(X), y, rbf_kernel(X_new, X))
-    assert path.bind(rbf_kernel(X)).left_out_predictions(y, np.arange(20)) is None
+    kernel, left_out = rbf_kernel(X), path.bind(rbf_kernel(X)).left_out_predictions(y, np.arange(20) // 4)
+    models = [KernelRidge(alpha, kernel="precomputed") for alpha in sorted(ALPHAS, reverse=True)]
+    theirs = [cross_val_predict(model, kernel, y, cv=KFold(5)) for model in models]
+    np.testing.assert_allclose(left_out, theirs, rtol=1e-9, atol=1e-9)
 
 
 def test_recognised_or_left_to_refits():

@@ -14,6 +14,7 @@ from outsample.criteria.row_engine import Tested, at_all_rows, judged_on_folds
 from outsample.curve import RiskCurve
 from outsample.losses import Floats, weighted_mean
 from outsample.problem import Problem
+from outsample.scorers import OwnScore
 from outsample.splits import Splits
 
 
@@ -36,6 +37,11 @@ class RowCriterion(Criterion):
         n = problem.n_samples
         splits = self.splits(problem)
         splits.warn()
+        if self.keep_predictions and isinstance(problem.loss, OwnScore):
+            raise ValueError(
+                'keep_predictions=True, which honest="bootstrap" needs, goes with a loss of predictions, not with the '
+                "estimator's own score; name a loss"
+            )
         if self.keep_predictions and (often := splits.times_tested(n).max()) > 1:
             raise ValueError(
                 f"keep_predictions=True needs splits that test every row at most once, some row is tested {often} times"

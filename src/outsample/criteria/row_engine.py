@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outsample.chunks import chunks
 from outsample.learners import FitError
 from outsample.losses import Floats
+from outsample.paths import Design
 from outsample.problem import ROW_SPLITS, Problem
 from outsample.running import child_generator, child_integer, spread
 from outsample.scorers import SetLoss
@@ -163,16 +164,28 @@ class _Judge:
     def __call__(self, k: int) -> tuple[Array, ...]:
         """(learning episodes, risk of every model if folds are judged, predictions if they are kept)."""
         fold = self.folds[k]
+        seed = child_integer(self.seed, ROW_SPLITS, LEARNER_SEED, k)
         try:
-            predicted, cost = self._predictions(fold, child_integer(self.seed, ROW_SPLITS, LEARNER_SEED, k))
+            if self.response == "score":
+                return self._own_scores(fold, seed)
+            predicted, cost = self._predictions(fold, seed)
         except Exception as error:
             raise FitError(f"fold {k + 1} of {len(self.folds)}: {error}") from error
         risk = np.empty(0) if self.risk is None else self.risk(fold.test, predicted)
         return (np.array(cost), risk, predicted) if self.keep else (np.array(cost), risk)
 
     def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
+        design, X_test = self._bound(fold)
+        return design.predict(self.y[fold.train], X_test, self.response, seed), design.fits_per_draw
+
+    def _own_scores(self, fold: Split, seed: int) -> tuple[Array, ...]:
+        design, X_test = self._bound(fold)
+        weight = None if self.weight is None else self.weight[fold.test]
+        scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
+        return np.array(design.fits_per_draw), -scores
+
+    def _bound(self, fold: Split) -> tuple[Design, Any]:
+        """(the path bound to the training rows, X of the test rows)."""
         weight = None if self.weight is None else self.weight[fold.train]
         X_train, X_test = split_rows(self.X, fold.train, fold.test, pairwise=self.pairwise)
-        design = self.path.bind(X_train, self.classes, weight)
-        predicted = design.predict(self.y[fold.train], X_test, self.response, seed)
-        return predicted, design.fits_per_draw
+        return self.path.bind(X_train, self.classes, weight), X_test

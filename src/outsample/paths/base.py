@@ -172,6 +172,13 @@ class Design(ABC):
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
         """Predictions on X_new after fitting y, (models, n_new[, K or outputs])."""
 
+    def scores(self, y: Array, seed: int | None, X_new: Any, y_new: Array, weight_new: Floats | None) -> Floats:
+        """What each model's own `score` says of new rows after fitting y, (models,); greater is better.
+
+        X_new None means the rows fitted. Only refitted models can be asked.
+        """
+        raise TypeError(f"{type(self).__name__} has predictions only; a model's own score needs the fitted model")
+
     @property
     def smoother(self) -> Smoother | None:
         """Leverages and row sums when every fit is linear in y (regression only), else None."""

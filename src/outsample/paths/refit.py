@@ -72,6 +72,21 @@ class RefitDesign(Design):
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
         return self._responses(y, self._members.transformed(X_new), response, seed)
 
+    def scores(self, y: Array, seed: int | None, X_new: Any, y_new: Array, weight_new: Floats | None) -> Floats:
+        new = None if X_new is None else self._members.transformed(X_new)
+        labels, asked = (part if self.classes is None else self.classes[part] for part in (y, y_new))
+        weighted = {} if weight_new is None else {"sample_weight": weight_new}
+        scores = []
+        for m, (tail, Z, own) in enumerate(self._members):
+            try:
+                model = fit(seeded(tail, seed), Z, labels, self.weight)
+                scores.append(float(model.score(own if new is None else new[m], asked, **weighted)))
+            except Exception as error:
+                raise FitError(f"{type(tail).__name__} failed: {error}") from error
+        if np.isnan(scores).any():
+            raise FitError(f"{type(tail).__name__} failed: its score on {n_rows(asked)} rows is nan")
+        return np.array(scores)
+
     def _responses(self, y: Array, new: list[Any] | None, response: str, seed: int | None) -> Array:
         """Fit every model to y and answer on its own X, or on the transformed tables `new`."""
         answers = []
