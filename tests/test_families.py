@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.families import branches, candidates_of
+from outsample.families import branches, candidates_of, least_first
 from outsample.paths import RefitPath
 
 
@@ -86,3 +86,9 @@ def test_a_random_head_answers_as_its_pipeline_does():
     for fast in (True, False):
         design = find_path(pipeline, fast=fast).bind(X, np.unique(y))
         np.testing.assert_array_equal(design.fitted(y[None])[0, 0], pipeline.fit(X, y).predict(X))
+
+
+def test_models_that_differ_by_rounding_alone_keep_their_order():
+    optimism = np.array([2e-17, 0.3, -1e-17, np.nan, 0.1])
+    np.testing.assert_array_equal(least_first(optimism, scale=1.0), [0, 2, 4, 1, 3])
+    np.testing.assert_array_equal(least_first(optimism, scale=1e-9), [2, 0, 4, 1, 3])

@@ -14,7 +14,7 @@ import numpy as np
 from outsample.criteria import Permutation, as_criterion
 from outsample.criteria.base import Criterion
 from outsample.curve import ErrorEstimate, RiskCurve
-from outsample.families import Branch, Positions, candidates_of, checked_grids, filled, joined, reordered
+from outsample.families import Branch, Positions, candidates_of, checked_grids, filled, joined, least_first, reordered
 from outsample.numerals import numeral
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
@@ -290,5 +290,5 @@ def _simplest_first(problems: list[Problem], settings: Sequence[Any], rule: Rule
     natural = len(problems) == 1 and problems[0].path.ordered
     if natural or rule is minimum:
         return np.arange(sum(len(part) for part in settings))
-    optimism = joined([Permutation().curve(problem) for problem in problems], settings).optimism
-    return np.argsort(optimism, kind="stable")
+    permuted = joined([Permutation().curve(problem) for problem in problems], settings)
+    return least_first(permuted.optimism, permuted.scale)

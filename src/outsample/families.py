@@ -13,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 
 from outsample.curve import MODEL_AXES, RiskCurve
 from outsample.learners import is_pairwise, with_params
+from outsample.losses import RELATIVE_ROUNDING, Floats
 from outsample.paths import Path, RefitPath, find_path
 
 Positions = NDArray[np.intp]
@@ -288,3 +289,17 @@ def _entries(values: Any, models: Positions, axis: int) -> Any:
 def _missing(values: Any) -> Any:
     """As many values as these that stand for none: not a number, −1 for class codes."""
     return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)
+
+
+def least_first(optimism: Floats, scale: float) -> Positions:
+    """Positions from the least optimism to the largest; those that differ by rounding alone keep their order.
+
+    `scale` is the risk that rounding is small against.
+    """
+    known = np.where(np.isnan(optimism), np.inf, optimism)
+    order = np.argsort(known, kind="stable")
+    with np.errstate(invalid="ignore"):
+        larger = np.diff(known[order]) > RELATIVE_ROUNDING * scale
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.concatenate([[0], np.cumsum(larger)])
+    return np.argsort(rank, kind="stable")

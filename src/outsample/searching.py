@@ -16,7 +16,7 @@ from outsample.criteria import Permutation
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import LabelCriterion
 from outsample.curve import RiskCurve
-from outsample.families import Branch, Positions, branches, joined, reordered, unknown
+from outsample.families import Branch, Positions, branches, joined, least_first, reordered, unknown
 from outsample.learners import FitError, with_params
 from outsample.losses import Floats, Loss
 from outsample.paths import Path, RefitPath, find_path
@@ -261,7 +261,7 @@ def _ordered_by_optimism(
         return curve, np.arange(len(curve))
     else:
         optimism, extra_fits = _permutation_optimism(problem, estimator, curve.params)
-    order = np.argsort(optimism, kind="stable")
+    order = least_first(optimism, curve.scale)
     sorted_curve = reordered(replace(curve, complexity=optimism, n_fits=curve.n_fits + extra_fits), order)
     return replace(sorted_curve, notes=(*sorted_curve.notes, MEASURED_ORDER)), order
 
