@@ -216,3 +216,11 @@ def test_matrix_must_be_square_and_finite(matrix):
 def test_function_must_return_one_number_per_sample():
     with pytest.raises(ValueError, match="one number per sample"):
         CallableLoss(lambda y, g: np.zeros(3)).pointwise(np.zeros(5), np.zeros(5))
+
+
+def test_mean_distances_of_labels_far_from_zero_keep_their_digits():
+    """In units of 2⁻¹², so that the labels themselves lose nothing when they are moved."""
+    rng = np.random.default_rng(7)
+    y, prediction = np.rint(2.0**12 * rng.normal(size=(2, 999))) / 2.0**12
+    far = AbsoluteLoss().crossed_mean(y + 2.0**40, prediction + 2.0**40)
+    assert far == pytest.approx(AbsoluteLoss().crossed_mean(y, prediction), rel=1e-12)

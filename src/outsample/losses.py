@@ -251,6 +251,9 @@ def _mean_distance(y: Array, points: Array, weight: Floats | None = None) -> Arr
         return _weighted_distance(y, points, weight / weight.sum())
     ordered = np.sort(y)
     m = len(ordered)
+    # Around one of the labels: sums of labels far from zero would lose the digits of their distances.
+    center = ordered[m // 2]
+    ordered, points = ordered - center, points - center
     prefix = np.concatenate([[0.0], np.cumsum(ordered)])
     below = np.searchsorted(ordered, points)
     return np.asarray((points * (2 * below - m) + prefix[m] - 2 * prefix[below]) / m)

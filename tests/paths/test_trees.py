@@ -320,3 +320,17 @@ def test_answers_do_not_depend_on_threads_or_memory(kind, criterion, monkeypatch
     for threads, budget in ((2, 2**29), (3, 2**29), (2, 1)):
         np.testing.assert_array_equal(fitted(threads, budget), reference)
     np.testing.assert_array_equal(np.concatenate([fitted(2, 2**29)[:4], fitted(2, 2**29)[4:]]), reference)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6, 1e9])
+@pytest.mark.parametrize(("parameter", "values"), [("max_leaf_nodes", [2, 4, 8, 40]), ("max_depth", [1, 2, 3, None])])
+def test_labels_far_from_zero_get_the_trees_that_scikit_learn_grows(offset, parameter, values):
+    """Its sums of squares lose their digits there: at 1e9 it finds no split at all, and the estimate must say so."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), offset + rng.normal(size=60)
+    tree = DecisionTreeRegressor(random_state=0)
+    design = find_path(tree, parameter, values).bind(X)
+    refits = np.array([clone(tree).set_params(**{parameter: v}).fit(X, y).predict(X) for v in values])
+    np.testing.assert_allclose(design.fitted(y[None])[0], refits, rtol=1e-14, atol=1e-9)
+    in_sample = np.mean((y - refits) ** 2, axis=1)
+    np.testing.assert_allclose(design.moments(y[None], y.mean())[0, :, 0], in_sample, rtol=1e-6, atol=1e-12)

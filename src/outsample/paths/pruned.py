@@ -69,7 +69,7 @@ class DepthDesign(CutTreeDesign):
         )
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        if Y.ndim > 2 or self._prepared() is None:
+        if self._grower_for(Y) is None:
             return self._each.fitted(Y, response, seeds)
         return super().fitted(Y, response, seeds)
 
@@ -82,7 +82,7 @@ class DepthDesign(CutTreeDesign):
         return super().confusions(Y, seeds)
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
-        if Y.ndim > 2 or self._prepared() is None:
+        if self._grower_for(Y) is None:
             return self._each.moments(Y, center, seeds)
         return super().moments(Y, center, seeds)
 

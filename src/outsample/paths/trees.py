@@ -25,6 +25,16 @@ _GROWN_HERE = {
 }
 
 
+# Mean over standard deviation of labels from which on scikit-learn's gains, differences of sums of squares, lose the
+# digits that tell one split from another: full trees agree at 1e4, and a seventh of them no longer do at 1e5.
+_FAR = 1e4
+
+
+def far_from_zero(y: Array) -> bool:
+    """Whether scikit-learn's trees lose digits on these real labels, so that only its own fit tells its splits."""
+    return bool(abs(np.mean(y)) > _FAR * np.std(y))
+
+
 def is_tree(estimator: Any) -> bool:
     """Whether this is exactly one of scikit-learn's two decision trees."""
     return type(estimator) in _GROWN_HERE
@@ -48,6 +58,8 @@ class TreePath(Path):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `max_leaf_nodes`.
 
     In-sample predictions come from an exact growth on presorted X, which makes the splits scikit-learn makes.
+    Labels so far from zero that scikit-learn's sums of squares lose their digits are fitted by scikit-learn: what is
+    judged is the tree it grows, even where it no longer finds the splits; subtract the mean from such labels.
     Where splits gain equally, scikit-learn lets its random state decide; here a fixed rule does: the lower column,
     then the lower threshold; of leaves with equal gains the older one is split first. Options the growth does not
     know (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values, sparse X, …) and
@@ -142,7 +154,7 @@ class CutTreeDesign(Design):
         self, Y: Any, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
     ) -> Iterator[tuple[NodeTable, NDArray[Any]]]:
         """(nodes, leaf of each sample) of the tree of each label vector; without leaves the sums are there."""
-        grower = self._prepared() if Y.ndim == 2 else None
+        grower = self._grower_for(Y)
         if grower is not None:
             for growth in grower.grow(Y, with_leaves):
                 yield self._node_table(growth, response), growth.leaf
@@ -153,6 +165,12 @@ class CutTreeDesign(Design):
                 yield tree.nodes(response), tree.leaf(self._X)
             else:
                 yield tree.summed_nodes(self._X), np.empty(0, np.intp)
+
+    def _grower_for(self, Y: Any) -> Grower | None:
+        """What grows the trees of these labels; None when scikit-learn must fit them."""
+        if Y.ndim > 2 or (self.classes is None and far_from_zero(Y[0])):
+            return None
+        return self._prepared()
 
     def _prepared(self) -> Grower | None:
         """X sorted, once; None when scikit-learn must fit the trees (missing values among the reasons)."""
