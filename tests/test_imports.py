@@ -19,7 +19,7 @@ ROOT = Path(outsample.__file__).parent
 # What the design calls the floors of the house, the lowest first. A module may lean on its own floor and on lower
 # ones, directly or through modules that are not named here, never on a higher one.
 FLOORS = (
-    ("_version", "checks"),
+    ("_version", "checks", "lending"),
     ("losses", "curve", "penalties", "bounds", "_kernels", "running", "tables", "progress", "learners", "fingerprints"),
     ("paths", "draws", "splits", "target", "scorers"),
     ("closed_forms", "choosing_losses", "problem"),

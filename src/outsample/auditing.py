@@ -23,6 +23,7 @@ from outsample.checks import whole_number
 from outsample.choosing_losses import NAMED
 from outsample.choosing_schemes import OwnLabels, choose_scheme, looks_real
 from outsample.draws import LabelDraws
+from outsample.lending import same
 from outsample.losses import Floats
 from outsample.numerals import numeral
 from outsample.problem import LABEL_DRAWS
@@ -192,13 +193,13 @@ class _Watched:
         if not callable(procedure):
             raise TypeError(f"procedure must be a function of (X, y), got {type(procedure).__name__}")
         self._procedure, self._X = procedure, X
-        self._before = copy.deepcopy(X)
+        self._lent = copy.deepcopy(X)
 
     def __call__(self, y: Any) -> float:
-        before = copy.deepcopy(y)
-        result = self._procedure(self._X, y)
-        for name, now, then in (("X", self._X, self._before), ("y", y, before)):
-            if not _same(now, then):
+        lent = copy.deepcopy(y)
+        result = self._procedure(self._lent, lent)
+        for name, now, then in (("X", self._lent, self._X), ("y", lent, y)):
+            if not same(now, then):
                 raise ValueError(f"procedure modified {name}; let it work on a copy, for example {name}.copy()")
         number = np.asarray(result)
         if number.ndim > 0 or number.dtype.kind not in "fiu":
@@ -206,15 +207,3 @@ class _Watched:
         if not np.isfinite(number):
             raise ValueError(f"procedure must return a finite number, it returned {result!r}")
         return float(number)
-
-
-def _same(now: Any, then: Any) -> bool:
-    """Whether a table or label vector is what it was."""
-    if hasattr(now, "equals"):
-        return bool(now.equals(then))
-    if hasattr(now, "toarray"):
-        return bool(now.shape == then.shape and (now != then).nnz == 0)
-    a, b = np.asarray(now), np.asarray(then)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))

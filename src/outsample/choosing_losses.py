@@ -10,7 +10,9 @@ import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from outsample.learners import takes_weight
+from outsample.lending import lend
 from outsample.losses import (
+    LABELS,
     AbsoluteLoss,
     CallableLoss,
     LogLoss,
@@ -89,7 +91,7 @@ def _function_loss(function: Any, target: Target) -> Loss:
     some = target.values if target.classes is None else target.classes[target.values]
     name = getattr(function, "__name__", type(function).__name__)
     try:
-        result = np.asarray(function(some, some))
+        result = np.asarray(lend(function, function, some, some, names=LABELS))
     except Exception as error:
         raise ValueError(f"loss {name!r} fails on the labels of y as predictions: {error}") from error
     as_losses(result, name)

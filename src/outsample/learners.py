@@ -15,6 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from outsample.lending import lend
+from outsample.tables import n_rows
+
 Array = NDArray[Any]
 
 
@@ -27,6 +30,10 @@ _SCORED_AS_USUAL = (
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
 )
+
+
+# How far probabilities may sum to something other than one: those of single precision do.
+PROBABILITY_TOLERANCE = 1e-4
 
 
 class FitError(RuntimeError):
@@ -97,8 +104,9 @@ def takes_weight(estimator: Any, method: str = "fit") -> bool:
 def fit(estimator: Any, X: Any, y: Array, weight: Array | None = None) -> Any:
     """Fit in place, the weight routed to the last step of a pipeline; returns the estimator."""
     if weight is None:
-        return estimator.fit(X, y)
-    return estimator.fit(X, y, **{_weight_name(estimator): weight})
+        return lend(estimator, estimator.fit, X, y)
+    name = _weight_name(estimator)
+    return lend(estimator, lambda X, y, weight: estimator.fit(X, y, **{name: weight}), X, y, weight)
 
 
 def _weight_name(estimator: Any) -> str:
@@ -113,14 +121,37 @@ def respond(model: Any, X: Any, response: str, classes: Array | None) -> Array:
     """Predictions of a fitted model: class codes, real values, probabilities or decision values.
 
     Columns of probabilities and decision values follow `classes`, also when the model saw fewer of them.
+
+    Raises
+    ------
+    ValueError
+        For predictions that are none: of another length than X, not finite, probabilities that do not sum to one.
     """
-    raw = np.asarray(getattr(model, response)(X))
+    raw = np.asarray(lend(model, getattr(model, response), X))
+    check_predictions(raw, n_rows(X), response)
     if classes is None:
         values = raw.astype(np.float64, copy=False)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if response == "predict":
         return encode(raw.reshape(raw.shape[0]), classes)
     return in_class_order(raw, encode(np.asarray(model.classes_), classes), response, len(classes))
+
+
+def check_predictions(raw: Array, n: int, response: str) -> None:
+    """Raise ValueError for predictions of n rows that no learner should give."""
+    if raw.ndim == 0 or len(raw) != n:
+        raise ValueError(f"{response} gave {raw.size if raw.ndim == 0 else len(raw)} predictions for {n} rows")
+    if raw.dtype.kind == "c":
+        raise ValueError(f"{response} gave complex numbers")
+    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        rows = int((~np.isfinite(raw)).reshape(n, -1).any(axis=1).sum())
+        raise ValueError(f"{response} gave values that are not finite, for {rows} of {n} rows")
+    if response == "predict_proba":
+        sums = raw.sum(axis=-1)
+        off = (np.abs(sums - 1.0) > PROBABILITY_TOLERANCE) | (raw < -PROBABILITY_TOLERANCE).any(axis=-1)
+        if off.any():
+            row = int(np.argmax(off))
+            raise ValueError(f"predict_proba gave no probabilities: those of row {row} are {raw[row][:4]}")
 
 
 def in_class_order(raw: Array, seen: NDArray[np.intp], response: str, n_classes: int) -> Array:

@@ -17,12 +17,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.lending import lend
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 Statistic = Literal["confusion", "moments"]
 
 RELATIVE_ROUNDING = 1e-12
+LABELS = ("y", "prediction")
 
 PAIRS_AT_ONCE = 1_000_000
 PAIRS_AT_MOST = 20_000_000
@@ -486,7 +489,7 @@ class CallableLoss(Loss):
     def _losses(self, y: Array, prediction: Array) -> Array:
         if self.classes is not None:
             y, prediction = self.classes[y], self.classes[prediction]
-        losses = as_losses(self.function(y, prediction), self.name)
+        losses = as_losses(lend(self.function, self.function, y, prediction, names=LABELS), self.name)
         if losses.shape != (len(y),):
             raise ValueError(
                 f"loss {self.name} must return one number per sample, shape ({len(y)},); it returned {losses.shape}"

@@ -11,6 +11,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
-from outsample.losses import Array, Floats, Loss, as_losses
+from outsample.lending import lend
+from outsample.losses import LABELS, Array, Floats, Loss, as_losses
 
 FRESH_LABELS = 20
 
@@ -110,7 +112,8 @@ class SetFunctionLoss(SetLoss):
         if self.classes is not None:
             y, prediction = self.classes[y], self.classes[prediction]
         weighted: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
-        return float(as_losses(self.function(y, prediction, **weighted), self.name))
+        returned = lend(self.function, partial(self.function, **weighted), y, prediction, names=LABELS)
+        return float(as_losses(returned, self.name))
 
     def _label_axes(self) -> int:
         return 2 if self.multioutput else 1
@@ -252,8 +255,11 @@ class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
         if classes is not None:
             self.classes_ = classes
 
+        frozen = predictions.view()
+        frozen.flags.writeable = False
+
         def answer(X: Any) -> Array:
-            return predictions
+            return frozen
 
         answer.__name__ = response
         setattr(self, response, answer)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from outsample.choosing_schemes import OwnLabels
 from outsample.criteria.row_engine import judged_on_folds, split_seed
-from outsample.learners import last_step, seeded
+from outsample.learners import fit, last_step, seeded
+from outsample.lending import lend
 from outsample.losses import CallableLoss, Floats
 from outsample.problem import Problem, pose
 from outsample.running import child_integer, seed_sequence
@@ -161,12 +163,13 @@ class OfFunction:
 
     def _value(self, y: Any) -> float:
         if self.estimator is None:
-            value = self.function(self.X, y)
+            value = lend(self.function, self.function, self.X, y)
         elif self.cv is not None:
             scored = {"cv": self.cv, "groups": self.groups, "scoring": self.function}
             value = cross_val_score(self.estimator, self.X, y, **scored).mean()
         else:
-            value = self.function(seeded(self.estimator, None).fit(self.X, y), self.X, y)
+            model = fit(seeded(self.estimator, None), self.X, y)
+            value = lend(self.function, partial(self.function, model), self.X, y)
         number = np.asarray(value)
         if number.ndim != 0 or number.dtype.kind not in "fiub":
             raise ValueError(f"statistic {self.name} must return one number, it returned {value!r}")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from outsample.lending import lend
+
 from .record import Bound, as_number, check_delta, check_rate, check_size, deviation, limit
 
 Floats = NDArray[np.float64]
@@ -67,7 +69,7 @@ def linear_margin_bound(model: Any, X: Any, y: Any, delta: float = 0.05) -> Boun
 
 def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
     while isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model.steps) > 1 else X
+        X = lend(model, model[:-1].transform, X) if len(model.steps) > 1 else X
         model = model.steps[-1][1]
     return model, X
 

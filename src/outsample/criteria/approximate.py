@@ -18,6 +18,7 @@ from outsample.criteria.row_criterion import error_of_mean
 from outsample.curve import RiskCurve
 from outsample.fingerprints import fingerprint
 from outsample.learners import FitError, fit, last_step, respond, seeded, with_params
+from outsample.lending import lend
 from outsample.linear_objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.losses import Floats
 from outsample.problem import Problem
@@ -113,7 +114,8 @@ class _Members:
     def _transformed(self, head: list[Any]) -> Any:
         if not head:
             return self._X
-        return Pipeline([(str(i), step) for i, step in enumerate(head)]).fit_transform(self._X, self._y)
+        pipeline = Pipeline([(str(i), step) for i, step in enumerate(head)])
+        return lend(pipeline, pipeline.fit_transform, self._X, self._y)
 
 
 def _steps(model: Any) -> list[Any]:

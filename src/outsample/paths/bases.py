@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
 from outsample.columns import LeadingColumns
 from outsample.learners import with_params
 
+from .heads import transformed
 from .order import is_whole
 
 # Transformers whose columns for a smaller value are the first columns for a larger one.
@@ -57,7 +58,7 @@ class Basis:
     def at(self, X_new: Any) -> Any:
         """The table at new rows."""
         for step in self.steps:
-            X_new = step.transform(X_new)
+            X_new = transformed(step, X_new)
         return X_new
 
 
@@ -87,8 +88,7 @@ def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Any) ->
     if not steps:
         return (), X
     pipeline = with_params(Pipeline(list(steps)), params)
-    table = pipeline.fit_transform(X)
-    return (pipeline,), table
+    return (pipeline,), transformed(pipeline, X, "fit_transform")
 
 
 def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[Any], X: Any) -> bool:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.utils import check_array
 
+from outsample.learners import fit
 from outsample.stepwise import ForwardStepwise, greedy_steps, step_coefficients
 
 from .base import Array, Design, Floats, Path
@@ -110,7 +111,7 @@ class _PartialLeastSquaresDesign(_CoefficientsDesign):
         self._scale = _scale(X) if path.estimator.scale else np.ones(X.shape[1])
 
     def coefficients(self, y: Floats) -> Floats:
-        model = clone(self._path.estimator).set_params(n_components=self._steps[-1]).fit(self._X, y)
+        model = fit(clone(self._path.estimator).set_params(n_components=self._steps[-1]), self._X, y)
         spread = _scale(y) if model.scale else np.ones(y.shape[1])
         weights, loadings, answers = model.x_weights_, model.x_loadings_, model.y_loadings_
         coefficients = np.empty((self.n_models, len(weights), y.shape[1]))

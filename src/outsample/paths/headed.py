@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import Array, Design, Floats, Path, Smoother
-from .heads import alike, fit_head, treats_rows_alone
+from .heads import alike, fit_head, transformed, treats_rows_alone
 from .refit import RefitPath
 
 
@@ -45,7 +45,7 @@ class _HeadedDesign(Design):
         return self._inner.fitted(Y, response, seeds)
 
     def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
-        return self._inner.predict(y, self._head.transform(X_new), response, seed)
+        return self._inner.predict(y, transformed(self._head, X_new), response, seed)
 
     @property
     def smoother(self) -> Smoother | None:

@@ -12,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures, TargetEncoder
 
 from outsample.learners import seeded
+from outsample.lending import lend
 
 _UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",
@@ -88,9 +89,14 @@ def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any, Any]:
     if head is None:
         return None, X, X
     fitted = seeded(head, _SEED)
-    Z = fitted.fit_transform(X)
+    Z = transformed(fitted, X, "fit_transform")
     random = any(name.endswith("__random_state") for name in fitted.get_params())
-    return fitted, Z, fitted.transform(X) if random else Z
+    return fitted, Z, transformed(fitted, X) if random else Z
+
+
+def transformed(step: Any, X: Any, method: str = "transform") -> Any:
+    """X as a step transforms it, which leaves X itself as it is."""
+    return lend(step, getattr(step, method), X)
 
 
 def alike(first: Any, second: Any) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from outsample.cached import cached_property
-from outsample.learners import fit, is_pairwise
+from outsample.learners import fit, is_pairwise, respond
 from outsample.tables import split_rows
 
 from .base import Array, Design, Floats, Smoother
@@ -132,7 +132,7 @@ class LinearDesign(Design):
         weight = None if self.weight is None else self.weight[train]
         X_train, X_test = split_rows(X, train, test, pairwise=is_pairwise(estimator))
         learner = fit(clone(estimator), X_train, targets[train], weight)
-        return np.asarray(learner.predict(X_test), dtype=np.float64)
+        return respond(learner, X_test, "predict", None)
 
     def _gathered(self, answer: Callable[[Part], Floats]) -> Floats:
         """Each part's answer, in the order of the path."""

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from outsample.cached import cached_property
+from outsample.learners import fit
 from outsample.tables import n_rows, rows
 from outsample.threads import thread_pools
 
@@ -57,11 +58,13 @@ class NeighborSearch:
     def _searcher(self) -> Any:
         """scikit-learn's search. It does not look at labels, but `fit` asks for some."""
         estimator = clone(self._estimator).set_params(n_neighbors=self.k)
-        return estimator.fit(self._X, np.zeros(self.n_samples, int))
+        return fit(estimator, self._X, np.zeros(self.n_samples, int))
 
     @cached_property
     def _table(self) -> Floats:
-        return np.asarray(check_array(self._X, dtype=np.float64, order="C", estimator=self._estimator, input_name="X"))
+        table = check_array(self._X, dtype=np.float64, order="C", estimator=self._estimator, input_name="X")
+        # Kernels would be compiled once more for arrays that cannot be written to.
+        return np.require(table, requirements=["C", "W"])
 
     def neighbours(self, depth: int | None = None) -> Neighbours:
         """The neighbours of the rows of X, each counted among its own, (n, at least `depth`).

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from outsample.learners import FitError, constant_response, fit, respond, seeded, with_params
+from outsample.lending import lend
 from outsample.tables import n_rows
 
 from .base import Array, Design, Floats, Path
-from .heads import fit_head, split_head
+from .heads import fit_head, split_head, transformed
 from .order import complexity_of, simplest_first
 
 
@@ -80,7 +82,8 @@ class RefitDesign(Design):
         for m, (tail, Z, own) in enumerate(self._members):
             try:
                 model = fit(seeded(tail, seed), Z, labels, self.weight)
-                scores.append(float(model.score(own if new is None else new[m], asked, **weighted)))
+                target = own if new is None else new[m]
+                scores.append(float(lend(model, partial(model.score, **weighted), target, asked)))
             except Exception as error:
                 raise FitError(f"{type(tail).__name__} failed: {error}") from error
         if np.isnan(scores).any():
@@ -100,6 +103,8 @@ class RefitDesign(Design):
             try:
                 fit(model, Z, labels, self.weight)
                 answers.append(respond(model, target, response, self.classes))
+                if answers[-1].ndim > 1 and self.classes is None and y.ndim == 1:
+                    raise ValueError(f"it predicted {answers[-1].shape[1]} columns where y has one")
             except Exception as error:
                 raise FitError(f"{type(tail).__name__} failed: {error}") from error
         return np.stack(answers)
@@ -134,5 +139,5 @@ class _Members:
 
     def transformed(self, X_new: Any) -> list[Any]:
         """X_new as each model's tail wants it."""
-        per_head = [X_new if head is None else head.transform(X_new) for head, *_ in self._heads]
+        per_head = [X_new if head is None else transformed(head, X_new) for head, *_ in self._heads]
         return [per_head[h] for h, _ in self._members]
