@@ -116,6 +116,17 @@ def words(y, prediction):
     return "good"
 
 
+def boxed(y, prediction):
+    return np.abs(y - prediction).astype(object)
+
+
+def test_losses_may_come_boxed():
+    found = outsample.estimate(LinearRegression(), X, REAL, loss=boxed, criterion="loo")
+    assert (
+        found.out_sample == outsample.estimate(LinearRegression(), X, REAL, loss="absolute", criterion="loo").out_sample
+    )
+
+
 def nan_score(estimator, X, y):
     return float("nan") if np.ndim(estimator.predict(X)) else 0.0
 

@@ -9,6 +9,7 @@ Arrays may have leading axes (draws, models); the sample axis follows, classes o
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -426,6 +427,10 @@ def as_losses(returned: Any, name: str) -> Floats:
         For complex numbers, for what is no number at all, and for nan.
     """
     losses = np.asarray(returned)
+    if losses.dtype.kind == "O":
+        # Boxed numbers, as labels of mixed types give them.
+        with contextlib.suppress(TypeError, ValueError):
+            losses = losses.astype(np.float64)
     if losses.dtype.kind not in "fiub":
         raise ValueError(f"loss {name!r} must return real numbers, it returned {losses.dtype}")
     if np.isnan(losses).any():
