@@ -179,6 +179,7 @@ def _stopped(command, number, to_the_group=False, started="working"):
         for pid in (process.pid, *_descendants(process.pid)):
             if _alive(pid):
                 os.kill(pid, signal.SIGKILL)
+        process.wait()
         process.stdout.close()
         process.stderr.close()
 

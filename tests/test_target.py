@@ -90,7 +90,7 @@ BAD = {
     "many labels": (np.eye(3, dtype=int), CLASSIFIER, 3, ValueError, "y has 3 columns; a classifier needs one"),
     "three axes": (np.zeros((3, 1, 2)), REGRESSOR, 3, ValueError, r"one or two dimensions, got shape \(3, 1, 2\)"),
     "a number": (7, CLASSIFIER, 3, ValueError, "y must be a sequence of labels, got int"),
-    "sparse": (sparse.eye_array(3), CLASSIFIER, 3, ValueError, "y must be a sequence of labels, got dia_array"),
+    "sparse": (sparse.csr_array(np.eye(3)), CLASSIFIER, 3, ValueError, "y must be a sequence of labels, got csr_array"),
     "clusters": ([0, 1, 1], KMeans(), 3, ValueError, "KMeans is neither a classifier nor a regressor"),
     "a class": (
         [0, 1, 1],

@@ -120,7 +120,7 @@ def test_squared_loss_is_exact_against_brute_force(learner, weight):
 
 def test_several_outputs_are_exact_against_brute_force():
     Y = np.c_[LABELS["real"], LABELS["positive"]]
-    exact, curve = exact_and_approximate(Ridge(alpha=[1.0, 30.0]), Y, None)
+    exact, curve = exact_and_approximate(Ridge(alpha=np.array([1.0, 30.0])), Y, None)
     assert curve.out_sample[0] == pytest.approx(exact, rel=1e-9)
 
 

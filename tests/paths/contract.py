@@ -12,7 +12,7 @@ from outsample.learners import fit, respond
 from outsample.paths.base import Path
 
 
-def assert_equal_predictions(ours, theirs, label=""):
+def assert_equal_predictions(ours, theirs, label="", within=1e-9):
     """Codes exactly, real values to 1e-9 of their size."""
     assert ours.shape == theirs.shape, f"{label}: shape {ours.shape} against {theirs.shape}"
     if np.issubdtype(theirs.dtype, np.integer):
@@ -20,7 +20,7 @@ def assert_equal_predictions(ours, theirs, label=""):
         assert wrong == 0, f"{label}: {wrong} of {theirs.size} labels differ"
     else:
         scale = max(1.0, float(np.abs(theirs).max()))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * scale, err_msg=label)
+        np.testing.assert_allclose(ours, theirs, rtol=within, atol=within * scale, err_msg=label)
 
 
 def reference_predictions(path: Path, X, y, X_new, response, classes, weight=None):
@@ -33,7 +33,7 @@ def reference_predictions(path: Path, X, y, X_new, response, classes, weight=Non
     return np.stack(answers)
 
 
-def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None, weight=None, n_draws=3):
+def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None, weight=None, n_draws=3, within=1e-9):
     """In-sample on several label vectors at once, and on new X.
 
     `y` are codes when `classes` is given. The estimator must have an integer random state if it draws.
@@ -47,12 +47,14 @@ def check_contract(path: Path, X, y, X_new=None, *, classes=None, responses=None
         ours = design.fitted(Y, response)
         for d in range(n_draws):
             theirs = reference_predictions(path, X, Y[d], X, response, classes, weight)
-            assert_equal_predictions(ours[d], theirs, f"{path.name} {response} in-sample, draw {d}")
+            assert_equal_predictions(ours[d], theirs, f"{path.name} {response} in-sample, draw {d}", within)
         if X_new is not None:
             theirs = reference_predictions(path, X, y, X_new, response, classes, weight)
-            assert_equal_predictions(design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X")
+            assert_equal_predictions(
+                design.predict(y, X_new, response), theirs, f"{path.name} {response} on new X", within
+            )
             alone = design.predict(y, X_new[:1], response)
-            assert_equal_predictions(alone, theirs[:, :1], f"{path.name} {response} on one new row")
+            assert_equal_predictions(alone, theirs[:, :1], f"{path.name} {response} on one new row", within)
 
 
 def setting_id(setting) -> str:

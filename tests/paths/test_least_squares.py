@@ -126,7 +126,8 @@ def test_polynomials_so_steep_that_scikit_learn_drops_directions():
     x = np.linspace(0.0, 10.0, 50)[:, None]
     y = np.sin(x[:, 0])
     path = find_path(polynomials(), "polynomialfeatures__degree", list(range(1, 9)))
-    check_contract(path, x, y, np.linspace(0.1, 9.9, 20)[:, None])
+    # Columns of 1 to 10⁸: the linear algebra of one numpy and of another differ by more than 1e-9.
+    check_contract(path, x, y, np.linspace(0.1, 9.9, 20)[:, None], within=1e-7)
     check_left_out(path, x, y, np.arange(50) % 5)
 
 

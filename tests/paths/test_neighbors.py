@@ -54,7 +54,8 @@ def test_classifier_against_scikit_learn(search, dtype):
     X, X_new = table(dtype=dtype)
     y = np.random.default_rng(1).integers(0, 3, len(X))
     path = path_of(KNeighborsClassifier(**search), [5, 1, 2, 3, 19, 20, 39, 40, 3])
-    check_contract(path, X, y, X_new, classes=np.array(["ash", "elm", "oak"]))
+    # Numbers: scikit-learn 1.8 cannot say words at metrics of its own.
+    check_contract(path, X, y, X_new, classes=np.array([2, 5, 9]))
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=setting_id)
