@@ -209,7 +209,10 @@ class ScorerLoss(SetLoss):
         except ValueError as error:
             raise ValueError(f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: {error}") from error
         if np.ndim(score) == 0 and np.isnan(score):
-            raise ValueError(f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: it is nan")
+            raise ValueError(
+                f"loss {self.label!r} cannot be computed on {len(labels)} of the rows: it is nan, as where labels lack "
+                "a class"
+            )
         return -float(as_losses(score, self.label))
 
     def reported(self, risk: Any) -> Any:

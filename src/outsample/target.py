@@ -118,7 +118,9 @@ def check_kind(labels: Array) -> None:
     kinds = {type(label) for label in labels.ravel()} if labels.dtype.kind == "O" else {labels.dtype.type}
     for what, types in _NO_LABELS.items():
         if any(issubclass(kind, types) for kind in kinds):
-            raise ValueError(f"y holds {what}, which are neither classes nor real numbers; make them so first")
+            # The words that scikit-learn expects of its estimators.
+            known = "Complex data not supported: " if complex in types else ""
+            raise ValueError(f"{known}y holds {what}, which are neither classes nor real numbers; make them so first")
 
 
 def _missing(labels: Array) -> NDArray[np.bool_]:

@@ -95,7 +95,7 @@ def test_same_trials_for_any_number_of_threads():
     np.testing.assert_array_equal(one.sums, two.sums)
     fewer = trials(RIDGE, BLOCK + 7, seed=3, n_jobs=1)
     np.testing.assert_array_equal(fewer.regrets, one.regrets[: BLOCK + 7])
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         trials(RIDGE, 0)
 
 

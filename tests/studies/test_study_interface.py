@@ -100,7 +100,7 @@ def test_noise_study_at_one_level(monkeypatch):
     result = table7.run(2, n_jobs=1, progress=silent)
     assert len(result.findings) == 6
     assert all(finding.ours >= 0 and finding.agrees == "" for finding in result.findings)
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         table7.run(0)
 
 

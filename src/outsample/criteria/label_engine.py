@@ -112,11 +112,6 @@ class _Judge:
                 errors[1, d] = loss.mean_over_fresh(self.draws.fresh(i, FRESH_LABELS), fitted[d], self.weight)
             except ValueError as error:
                 raise ValueError(f"draw {i + 1} of {len(self.draws)}: loss {loss.name!r} fails: {error}") from error
-            if np.isnan(errors[:, d]).any():
-                raise ValueError(
-                    f"draw {i + 1} of {len(self.draws)}: loss {loss.name!r} is not defined, for example because the "
-                    'drawn labels lack a class; criterion "permutation" keeps every class'
-                )
         return errors[0], errors[1]
 
     def _constant_optimism(self, Y: Any) -> Floats:
