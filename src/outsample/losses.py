@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.cached import cached_property
 from outsample.lending import lend
 
 Array = NDArray[Any]
@@ -28,8 +29,13 @@ Statistic = Literal["confusion", "moments"]
 RELATIVE_ROUNDING = 1e-12
 LABELS = ("y", "prediction")
 
+# Pairs of a label and a prediction that a function judges in one call, and for one crossed mean.
 PAIRS_AT_ONCE = 1_000_000
-PAIRS_AT_MOST = 20_000_000
+PAIRS_AT_MOST = 250_000
+# Labels that every prediction meets at least where there are more pairs than that.
+LABELS_AT_LEAST = 20
+# Up to so many classes comparing predictions with each of them is faster than counting.
+FEW_CLASSES = 20
 
 
 def weighted_mean(values: Array, weight: Floats | None) -> Array:
@@ -101,6 +107,12 @@ class Loss(ABC):
 
         y is a pool of labels, of any length; `weight` belongs to the predictions, `label_weight` to the labels.
         """
+
+    def expected(self, probabilities: Floats, prediction: Array) -> Array:
+        """Mean loss of each sample over class codes drawn with its own probabilities (n, K), (..., n)."""
+        n, n_classes = probabilities.shape
+        of_class = (probabilities[:, c] * self.pointwise(np.full(n, c), prediction) for c in range(n_classes))
+        return np.asarray(sum(of_class))
 
     def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
         """(risk, crossed mean) from the summary named by `statistic`, each (draws, models).
@@ -313,9 +325,8 @@ class ZeroOneLoss(Loss):
         self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
     ) -> Array:
         labels, shares = _labels_and_shares(y, label_weight)
-        agreement = sum(
-            share * weighted_mean(prediction == label, weight) for label, share in zip(labels, shares, strict=True)
-        )
+        predicted = _shares_of(labels, prediction, weight)
+        agreement = sum(share * of_label for share, of_label in zip(shares, predicted, strict=True))
         return np.asarray(1.0 - agreement)
 
     def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
@@ -332,6 +343,18 @@ def _labels_and_shares(y: Array, weight: Floats | None) -> tuple[Array, Floats]:
         return labels, counts / len(y)
     labels, codes = np.unique(y, return_inverse=True)
     return labels, class_shares(codes.reshape(-1), len(labels), weight)
+
+
+def _shares_of(labels: Array, prediction: Array, weight: Floats | None) -> Iterable[Array]:
+    """The weighted share of each label among the predictions, each (...)."""
+    if len(labels) <= FEW_CLASSES:
+        return (weighted_mean(prediction == label, weight) for label in labels)
+    place = np.minimum(np.searchsorted(labels, prediction), len(labels) - 1)
+    place[labels[place] != prediction] = len(labels)
+    rows = place.reshape(-1, place.shape[-1])
+    held = np.array([np.bincount(row, weight, len(labels) + 1)[:-1] for row in rows])
+    total = place.shape[-1] if weight is None else weight.sum()
+    return np.asarray((held / total).T.reshape(len(labels), *place.shape[:-1]))
 
 
 def _judged_by_cost(cost: Floats, shares: Floats, pool: Array, pool_weight: Floats | None) -> tuple[Floats, Floats]:
@@ -402,6 +425,10 @@ class LogLoss(Loss):
         codes = np.broadcast_to(y, prediction.shape[:-1])[..., None]
         return np.asarray(-np.take_along_axis(_log_probability(prediction), codes, axis=-1)[..., 0])
 
+    def expected(self, probabilities: Floats, prediction: Array) -> Array:
+        losses = -_log_probability(prediction)
+        return np.asarray(sum(share * losses[..., c] for c, share in enumerate(probabilities.T)))
+
     def crossed_mean(
         self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
     ) -> Array:
@@ -443,8 +470,9 @@ def as_losses(returned: Any, name: str) -> Floats:
 class CallableLoss(Loss):
     """Any function of labels and predictions that gives one loss per sample.
 
-    The crossed mean goes over all pairs in blocks; above `PAIRS_AT_MOST` pairs it uses a random part of the
-    labels, always the same one.
+    The crossed mean of class labels asks for the loss of every pair of classes once. That of numbers goes over all
+    pairs of a label and a prediction up to `PAIRS_AT_MOST`. Beyond, every prediction meets so many labels as make that
+    many pairs, `LABELS_AT_LEAST` or more, and every label as many predictions: the same ones every time, at random.
     """
 
     function: Callable[[Any, Any], Any]
@@ -469,27 +497,37 @@ class CallableLoss(Loss):
     def crossed_mean(
         self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
     ) -> Array:
-        members = self._members(len(y), prediction.shape[-1])
-        share = np.ones(len(members)) if label_weight is None else label_weight[members]
-        lead = prediction.shape[:-1]
-        means = [self._mean_over_pairs(y[members], share, prediction[i], weight) for i in np.ndindex(lead)]
+        if self.classes is not None and len(self.classes) ** 2 <= PAIRS_AT_MOST:
+            met, shares = _labels_and_shares(y, label_weight)
+            return weighted_mean((shares @ self._costs[met])[prediction], weight)
+        lead, n = prediction.shape[:-1], prediction.shape[-1]
+        places = _meetings(len(y), n)
+        share = np.ones(len(y)) if label_weight is None else label_weight
+        means = [
+            weighted_mean(self._mean_over_labels(y, share, places, prediction[i]), weight) for i in np.ndindex(lead)
+        ]
         return np.asarray(means).reshape(lead)
 
-    def _mean_over_pairs(self, pool: Array, share: Floats, prediction: Array, weight: Floats | None) -> float:
+    @cached_property
+    def _costs(self) -> Floats:
+        """The loss of every class where another is predicted, (K, K)."""
+        codes = np.arange(len(self.classes))
+        return self._losses(*(pair.ravel() for pair in np.meshgrid(codes, codes, indexing="ij"))).reshape(
+            len(codes), -1
+        )
+
+    def _mean_over_labels(self, pool: Array, share: Floats, places: NDArray[np.intp], prediction: Array) -> Floats:
+        """Mean loss of each prediction over the labels it meets, in proportion to their shares, (n,)."""
         n = len(prediction)
         step = max(1, PAIRS_AT_ONCE // n)
-        total = np.zeros(n)
-        for start in range(0, len(pool), step):
-            labels, of_labels = pool[start : start + step], share[start : start + step]
-            pairs = self._losses(np.repeat(labels, n), np.tile(prediction, len(labels)))
-            total += (pairs.reshape(len(labels), n) * of_labels[:, None]).sum(axis=0)
-        return float(weighted_mean(total / share.sum(), weight))
-
-    def _members(self, pool: int, n: int) -> Array:
-        """Which labels of the pool are paired with the predictions: all, or a random part of them."""
-        if pool * n <= PAIRS_AT_MOST:
-            return np.arange(pool)
-        return np.random.default_rng(0).choice(pool, max(1, PAIRS_AT_MOST // n), replace=False)
+        total, met = np.zeros(n), np.zeros(n)
+        for start in range(0, len(places), step):
+            some = places[start : start + step]
+            labels = np.broadcast_to(pool[some], (len(some), n))
+            pairs = self._losses(labels.ravel(), np.tile(prediction, len(labels)))
+            total += (pairs.reshape(len(labels), n) * share[some]).sum(axis=0)
+            met += share[some].sum(axis=0)
+        return total / met
 
     def _losses(self, y: Array, prediction: Array) -> Array:
         if self.classes is not None:
@@ -500,3 +538,12 @@ class CallableLoss(Loss):
                 f"loss {self.name} must return one number per sample, shape ({len(y)},); it returned {losses.shape}"
             )
         return losses
+
+
+def _meetings(n_labels: int, n: int) -> NDArray[np.intp]:
+    """Which labels of a pool each of n predictions meets, (labels met, n), or (labels, 1) where each meets all."""
+    if n_labels * n <= PAIRS_AT_MOST:
+        return np.arange(n_labels)[:, None]
+    n_met = min(n_labels, max(LABELS_AT_LEAST, PAIRS_AT_MOST // n))
+    order = np.random.default_rng(0).permutation(n_labels)
+    return np.asarray(order[(np.arange(n) + np.arange(n_met)[:, None]) % n_labels])

@@ -15,7 +15,7 @@ from outsample.chunks import chunks
 from outsample.curve import RiskCurve
 from outsample.fingerprints import fingerprint
 from outsample.learners import is_pairwise, takes_weight
-from outsample.losses import RELATIVE_ROUNDING, Floats, Loss, weighted_mean
+from outsample.losses import RELATIVE_ROUNDING, Floats, Loss, Statistic, weighted_mean
 from outsample.paths import Design, Path, find_path
 from outsample.progress import Progress, silent
 from outsample.running import child_integer, seed_sequence
@@ -147,6 +147,13 @@ class Problem:
         return self.loss.rounding(self.y)
 
     @property
+    def statistic(self) -> Statistic | None:
+        """The summary of a fit that the loss is computed from; None where predictions themselves are shorter."""
+        n_classes = self.target.n_classes or 0
+        long = self.loss.statistic == "confusion" and n_classes**2 > self.n_samples
+        return None if long else self.loss.statistic
+
+    @property
     def real_seed(self) -> int:
         """The learner's seed for the fit to the real labels."""
         return child_integer(self.seed, REAL_FIT)
@@ -168,7 +175,7 @@ class Problem:
         if self.response == "score":
             return self._kept("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
-        if self.loss.unit_interval and self.design.lean("confusion"):
+        if self.loss.unit_interval and self.design.lean(self.statistic):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
         fitted = self.fitted
         return np.concatenate([self.loss.risk(self.y, fitted[part], self.weight) for part in chunks(fitted)])

@@ -129,9 +129,7 @@ class ClassReference(Reference):
     ) -> Floats:
         if isinstance(loss, SetLoss):
             return self._over_fresh_labels(loss, labels, fitted, weight, rng)
-        n, n_classes = self.probabilities.shape
-        expected = sum(self.probabilities[:, c] * loss.pointwise(np.full(n, c), fitted) for c in range(n_classes))
-        return weighted_mean(expected - loss.pointwise(labels, fitted), weight)
+        return weighted_mean(loss.expected(self.probabilities, fitted) - loss.pointwise(labels, fitted), weight)
 
 
 def value_reference(

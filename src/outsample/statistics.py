@@ -77,9 +77,9 @@ class InSample:
     def __call__(self, Y: Array) -> Floats:
         problem, loss = self.problem, self.problem.loss
         seeds = [problem.real_seed] * len(Y)
-        if loss.statistic == "confusion":
+        if problem.statistic == "confusion":
             risk = loss.judged(problem.design.confusions(Y, seeds), problem.y)[0]
-        elif loss.statistic == "moments" and Y.ndim == 2:
+        elif problem.statistic == "moments" and Y.ndim == 2:
             risk = problem.design.moments(Y, float(problem.y.mean()), seeds)[..., 0]
         else:
             risk = loss.risk(Y[:, None], problem.design.fitted(Y, problem.response, seeds), problem.weight)

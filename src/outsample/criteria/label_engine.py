@@ -45,7 +45,7 @@ def _batch_size(problem: Problem, draws_later: bool) -> int:
     design = problem.design
     if not design.batched:
         return 1
-    lean = design.lean(problem.loss.statistic)
+    lean = design.lean(problem.statistic)
     per_row = 1 if lean else design.n_models * problem.fitted_width
     within_memory = problem.memory // (8 * design.n_samples * (per_row + 1))
     per_label = 1 if draws_later else 8
@@ -65,7 +65,8 @@ class _Judge:
         self.design, self.loss, self.response = problem.design, problem.loss, problem.response
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
-        summed_up = self.design.lean(self.loss.statistic) and len(self.pools) == 1 and problem.y.ndim == 1
+        self.statistic = problem.statistic
+        summed_up = self.design.lean(self.statistic) and len(self.pools) == 1 and problem.y.ndim == 1
         # Labels that are only rearranged have the same sums always, and leave a constant no optimism. Where predictions
         # are written down it is measured all the same: it has their rounding errors.
         no_optimism = summed_up and draws.scheme.rearranges and self.weight is None
@@ -92,9 +93,9 @@ class _Judge:
         """(in-sample error, error against labels without information), each (draws, models)."""
         pool = self.pools[0]
         if len(self.pools) == 1 and Y.ndim == 2:
-            if self.loss.statistic == "confusion":
+            if self.statistic == "confusion":
                 return self.loss.judged(self.design.confusions(Y, seeds), pool.labels, pool.weight)
-            if self.loss.statistic == "moments":
+            if self.statistic == "moments":
                 center = float(np.average(pool.labels, weights=pool.weight))
                 return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels, pool.weight)
         fitted = self.design.fitted(Y, self.response, seeds)

@@ -103,5 +103,10 @@ def alike(first: Any, second: Any) -> bool:
     """Whether two transformed tables are the same up to rounding."""
     if first is second:
         return True
+    if first.shape != second.shape:
+        return False
+    if issparse(first) and issparse(second):
+        one, other = first.tocsr(), second.tocsr()
+        return bool((abs(one - other) - 1e-9 * abs(other)).max() <= 1e-9 * abs(one).max())
     a, b = (table.toarray() if issparse(table) else np.asarray(table) for table in (first, second))
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(a).max(initial=0.0)))
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(a).max(initial=0.0)))

@@ -18,9 +18,11 @@ from .onefit import DrawByDraw
 from .regularised import double_table
 
 _L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
-# Beyond these Newton's method costs more than scikit-learn's own solvers.
-_MAX_UNKNOWNS_TWO_CLASSES = 500
-_MAX_UNKNOWNS_MORE_CLASSES = 200
+# Newton's method for l2, in products of one step, costs no more than scikit-learn's own solvers up to a fixed amount of
+# work, which is what those take to begin with, or a multiple of the entries of X that they go over again and again.
+_WORK_TWO_CLASSES, _WORK_MORE_CLASSES, _WORK_PER_ENTRY = 5_000_000, 1_000_000, 20
+# For l1, scikit-learn's solver is so slow that only memory sets a limit.
+_MAX_COLUMNS_FOR_L1 = 500
 
 
 class LogisticPath(GridPath):
@@ -30,7 +32,9 @@ class LogisticPath(GridPath):
     scikit-learn comes as close as its tolerance lets it. A decision value that is exactly zero at the
     optimum is a tie, which rounding decides on both sides. Not served: liblinear, which penalises the
     intercept, class weights and no penalty. Left to scikit-learn itself: tables in single precision, l1
-    for more than two classes, `C=inf`, and more unknowns than 500 (200 for more than two classes).
+    for more than two classes or 500 columns, `C=inf`, and l2 with so many unknowns that Newton's method would be
+    the slower one: from about 50 on with thousands of rows, 150 with as few rows as columns, fewer with many
+    classes; always in sparse tables with more columns than rows.
     """
 
     responses = frozenset({"predict", "predict_proba", "decision_function"})
@@ -47,18 +51,27 @@ class LogisticPath(GridPath):
         return "C" if mix is not None and covered and usual else None
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        table = double_table(X)
-        if classes is None or table is None or not self._covers(table, len(classes)):
+        checked = check_array(X, accept_sparse="csr")
+        covered = classes is not None and self._covers(checked, len(classes))
+        table = double_table(checked) if covered else None
+        if classes is None or table is None:
             return self.refitting(X, classes, weight)
         return LogisticDesign(self, table, classes, weight)
 
-    def _covers(self, X: Floats, n_classes: int) -> bool:
-        mix = l1_share(self.estimator)
-        unknowns = (X.shape[1] if mix else min(X.shape)) + 1
-        finite = all(0.0 < C < np.inf for C in self.values)
+    def _covers(self, X: Any, n_classes: int) -> bool:
+        if not all(0.0 < C < np.inf for C in self.values):
+            return False
+        if l1_share(self.estimator) != 0.0:
+            return n_classes == 2 and bool(X.shape[1] <= _MAX_COLUMNS_FOR_L1)
+        if sparse.issparse(X) and X.shape[1] > X.shape[0]:
+            # Rotating a wide sparse table makes it dense, which takes longer than most searches on it.
+            return False
+        unknowns, entries = min(X.shape) + 1, X.nnz if sparse.issparse(X) else X.size
         if n_classes == 2:
-            return finite and unknowns <= _MAX_UNKNOWNS_TWO_CLASSES
-        return finite and mix == 0.0 and n_classes * unknowns <= _MAX_UNKNOWNS_MORE_CLASSES
+            work, little = X.shape[0] * unknowns**2, _WORK_TWO_CLASSES
+        else:
+            work, little = X.shape[0] * (n_classes * unknowns) ** 2 // 2, _WORK_MORE_CLASSES
+        return bool(work <= max(little, _WORK_PER_ENTRY * entries))
 
 
 class LogisticDesign(DrawByDraw):

@@ -17,6 +17,9 @@ from .grid import GridPath
 from .penalised_quadratic import minimise
 
 _MAX_TABLE_BYTES = 512 * 2**20
+# A step along one coordinate goes over a column of the Gram matrix here, of X in scikit-learn. That is faster up to so
+# many entries of the Gram matrix for each entry of X, as long as the matrix is not too large to be kept at hand.
+_GRAM_PER_ENTRY, _SMALL_GRAM, _LARGE_GRAM = 10, 100_000, 2_000**2
 
 
 class ElasticNetPath(GridPath):
@@ -24,8 +27,9 @@ class ElasticNetPath(GridPath):
 
     Every model is solved to its optimum, whatever `tol` and `max_iter` say: scikit-learn comes as close as
     its tolerance lets it. Where the optimum is not unique (a column given twice) the predictions still are.
-    Tables in single precision, which scikit-learn solves in single precision, `alpha=0` and tables whose
-    Gram matrix would not fit into 512 MB are refitted by scikit-learn itself.
+    Tables in single precision, which scikit-learn solves in single precision, `alpha=0`, and tables with a
+    large Gram matrix (2000 columns, or ten times as many as a column has entries that are not zero) are refitted
+    by scikit-learn itself.
     """
 
     responses = frozenset({"predict"})
@@ -37,8 +41,9 @@ class ElasticNetPath(GridPath):
         return "alpha" if known and parameter in (None, "alpha") else None
 
     def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        table = double_table(X)
-        if table is None or table.shape[1] ** 2 * 8 > _MAX_TABLE_BYTES or min(self.values) <= 0:
+        checked = check_array(X, accept_sparse="csr")
+        table = double_table(checked) if min(self.values) > 0 and _worth_a_gram_matrix(checked) else None
+        if table is None:
             return self.refitting(X, classes, weight)
         return ElasticNetDesign(self, table, weight)
 
@@ -89,6 +94,11 @@ class ElasticNetDesign(Design):
             coef = minimise(self._gram, linear, l1, l2, coef, size)
             coefs.append(coef)
         return np.stack(coefs)
+
+
+def _worth_a_gram_matrix(X: Any) -> bool:
+    gram, entries = X.shape[1] ** 2, X.nnz if sparse.issparse(X) else X.size
+    return bool(gram <= min(_LARGE_GRAM, max(_SMALL_GRAM, _GRAM_PER_ENTRY * entries)))
 
 
 def double_table(X: Any) -> Floats | None:

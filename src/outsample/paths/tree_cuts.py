@@ -81,12 +81,14 @@ def leaves_of(parent: NDArray[np.intp], kept: Kept) -> Kept:
 
 def confusions_of(nodes: NodeTable, kept: Kept) -> Floats:
     """Shares of (label, prediction) of each model, (models, K, K), from the nodes alone."""
-    n_nodes, n_classes = nodes.sums.shape
-    cells = np.zeros((n_nodes, n_classes, n_classes))
-    cells[np.arange(n_nodes), :, nodes.answer] = nodes.sums
+    n_classes = nodes.sums.shape[1]
     leaves = leaves_of(nodes.parent, kept).astype(np.float64)
-    shares = leaves @ cells.reshape(n_nodes, -1) / nodes.mass[0]
-    return np.asarray(shares.reshape(len(kept), n_classes, n_classes))
+    shares = np.zeros((len(kept), n_classes, n_classes))
+    # Class by class: all classes at once would take nodes × classes² numbers.
+    for c in np.unique(nodes.answer):
+        own = np.flatnonzero(nodes.answer == c)
+        shares[:, :, c] = leaves[:, own] @ nodes.sums[own]
+    return np.asarray(shares / nodes.mass[0])
 
 
 def moments_of(nodes: NodeTable, kept: Kept, center: float) -> Floats:
