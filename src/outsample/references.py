@@ -7,7 +7,7 @@ left; drawing around it prices the noise at the residual and not at the total va
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,19 @@ from outsample.scorers import FRESH_LABELS, SetLoss
 Array = NDArray[Any]
 
 
+@dataclass(frozen=True, eq=False)
 class Reference(ABC):
-    """A distribution of label vectors, every label independent of the others."""
+    """A distribution of label vectors, every label independent of the others.
 
-    n_fits: int
+    Attributes
+    ----------
+    n_fits : fits that were spent on it.
+    relative_error : Monte-Carlo error of its noise, relative to the noise. The optimism around a reference is nearly
+        proportional to the noise, so that it has this relative error, too.
+    """
+
+    n_fits: int = field(default=0, kw_only=True)
+    relative_error: float = field(default=0.0, kw_only=True)
 
     @abstractmethod
     def labels_at(self, levels: Floats) -> Array:
@@ -70,7 +79,6 @@ class ValueReference(Reference):
 
     mean: Floats
     residuals: Floats
-    n_fits: int = 0
     weight: Floats | None = None
 
     @cached_property
@@ -114,11 +122,19 @@ class ClassReference(Reference):
     """y*_i is class c with probability `probabilities[i, c]`."""
 
     probabilities: Floats
-    n_fits: int = 0
 
     @property
     def n_samples(self) -> int:
         return len(self.probabilities)
+
+    @property
+    def noise(self) -> float:
+        """How often two labels drawn for the same row differ, on average over rows."""
+        return float(np.mean(1.0 - np.square(self.probabilities).sum(axis=1)))
+
+    def between(self, low: ClassReference, high: ClassReference) -> ClassReference:
+        """This reference, one Monte-Carlo error of what decided its noise away from `low` and from `high`."""
+        return replace(self, relative_error=abs(high.noise - low.noise) / 2 / self.noise if self.noise > 0 else 0.0)
 
     def labels_at(self, levels: Floats) -> Array:
         steps = np.cumsum(self.probabilities, axis=1)
@@ -155,7 +171,7 @@ def value_reference(
     squares = np.sum((y - moved) ** 2) if weight is None else len(y) * weighted_mean((y - moved) ** 2, weight)
     spread = float(squares) / max(len(y) - freedom, 1.0)
     now = label_variance(residuals, weight)
-    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, n_fits, weight)
+    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, weight, n_fits=n_fits)
 
 
 def class_reference(
@@ -163,18 +179,20 @@ def class_reference(
 ) -> ClassReference:
     """A reference with these probabilities moved the share `shrink` of the way to the (weighted) class shares."""
     shares = class_shares(codes, probabilities.shape[1], weight)
-    return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits)
+    return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits=n_fits)
 
 
-def noisy_labels(codes: Array, predicted: Array, n_classes: int, weight: Floats | None = None) -> Floats:
+def noisy_labels(
+    codes: Array, predicted: Array, n_classes: int, weight: Floats | None = None, factor: float = 1.0
+) -> Floats:
     """Probabilities from predictions for rows the predictor never saw: right as often as it was, (n, classes).
 
     The error rate is that of the predictions, weighted, with one right and one wrong prediction added, so that
-    neither no noise nor nothing but noise is ever believed.
+    neither no noise nor nothing but noise is ever believed; and multiplied by `factor`.
     """
     wrong = predicted != codes
     errors = wrong.sum() if weight is None else len(codes) * weighted_mean(wrong, weight)
-    error = (errors + 1) / (len(codes) + 2)
+    error = min(max((errors + 1) / (len(codes) + 2) * factor, 0.0), 1.0)
     probabilities = np.full((len(codes), n_classes), error / (n_classes - 1))
     probabilities[np.arange(len(codes)), predicted] = 1 - error
     return probabilities

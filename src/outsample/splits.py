@@ -91,6 +91,10 @@ class Splits:
         folds = self.folds
         return folds.left_out if isinstance(folds, _OneRowOut) else np.concatenate([fold.test for fold in folds])
 
+    def same_tests(self, other: Splits) -> bool:
+        """Whether the same rows are tested, split by split."""
+        return len(self) == len(other) and all(map(np.array_equal, self.tests, other.tests))
+
     def times_tested(self, n: int) -> Rows:
         """(n,) how often each row is tested."""
         return np.bincount(self.tested, minlength=n)

@@ -185,7 +185,8 @@ def test_linear_smoothers_take_no_draws(criterion):
     curve = criterion.curve(posed(Ridge(), X, y, "alpha", [0.01, 0.1, 1.0]))
     assert curve.n_fits == 1
     assert curve.draws is None
-    assert (curve.monte_carlo_error == 0).all()
+    # Folds are random, even where they take no fit.
+    assert ((curve.monte_carlo_error > 0) == isinstance(criterion, RowsAndLabels)).all()
 
 
 def test_learners_without_frequencies_are_served():

@@ -74,15 +74,13 @@ def cases(criteria):
 
 
 ALL = list(cases(CRITERIA))
-# Folds of all rows are scikit-learn's, so that those of fewer rows are others.
-ALL_BUT_FOLDS = list(cases(sorted(set(CRITERIA) - {"kfold"})))
 
 
 def numbers(result):
     return result.in_sample, result.out_sample, result.standard_error, result.monte_carlo_error
 
 
-@pytest.mark.parametrize(("criterion", "learner", "y"), ALL_BUT_FOLDS)
+@pytest.mark.parametrize(("criterion", "learner", "y"), ALL)
 def test_a_row_of_weight_zero_is_no_row(criterion, learner, y):
     labels = OUTLYING if y is REAL else y
     present = ABSENT > 0

@@ -91,13 +91,22 @@ class Bootstrap(Criterion):
             for bag, predicted in zip(bags, _outside(problem, bags), strict=True)
         )
         found = problem.once(("out of bag", self.n_bags), lambda: out_of_bag(bags, losses, problem.weight, units))
-        weight = self._weight(problem, found.risk)
         return self._record(
             problem,
-            (1 - weight) * problem.in_sample + weight * found.risk,
-            standard_error=self._standard_error(problem, found, weight, units),
-            monte_carlo_error=weight * found.monte_carlo_error,
+            self._mixed(problem, found.risk),
+            standard_error=self._standard_error(problem, found, self._weight(problem, found.risk), units),
+            monte_carlo_error=self._carried(problem, found.risk, found.monte_carlo_error),
         )
+
+    def _mixed(self, problem: Problem, risk: Floats) -> Floats:
+        """The estimate from the out-of-bag risk, (models,)."""
+        weight = self._weight(problem, risk)
+        return np.asarray((1 - weight) * problem.in_sample + weight * risk)
+
+    def _carried(self, problem: Problem, risk: Floats, error: Floats) -> Floats:
+        """Error of the estimate from that of the out-of-bag risk: the weight of "632+" moves with it, too."""
+        low, high = (self._mixed(problem, risk + sign * error) for sign in (-1, 1))
+        return np.asarray(np.abs(high - low) / 2)
 
     def _standard_error(self, problem: Problem, found: OutOfBag, weight: Floats, units: NDArray[np.intp]) -> Floats:
         if self.kind == "oob":
@@ -114,11 +123,11 @@ class Bootstrap(Criterion):
                 if out.any()
             ]
         )
-        weight = self._weight(problem, risks.mean(axis=0))
+        risk, error = risks.mean(axis=0), risks.std(axis=0, ddof=1) / np.sqrt(len(risks))
         return self._record(
             problem,
-            (1 - weight) * problem.in_sample + weight * risks.mean(axis=0),
-            monte_carlo_error=weight * risks.std(axis=0, ddof=1) / np.sqrt(len(risks)),
+            self._mixed(problem, risk),
+            monte_carlo_error=self._carried(problem, risk, error),
             notes=(f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged",),
         )
 

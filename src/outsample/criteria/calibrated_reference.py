@@ -35,7 +35,7 @@ VOTERS = frozenset({DecisionTreeClassifier, ExtraTreeClassifier, KNeighborsClass
 
 
 def calibrated_reference(
-    problem: Problem, predicted: Array, risk: float, frequencies: Floats | None = None
+    problem: Problem, predicted: Array, risk: float, frequencies: Floats | None = None, error: float = 0.0
 ) -> Reference | None:
     """The reference around the predictions of a model whose out-sample risk was estimated; None if it is constant.
 
@@ -47,9 +47,10 @@ def calibrated_reference(
     ----------
     predicted : (n[, classes]) as the problem's loss reads them, by the model fitted to all rows or to other rows.
     frequencies : (n, classes) class frequencies behind them; None for predictions that are believed as they are.
+    error : Monte-Carlo error of `risk`.
     """
     if problem.target.n_classes is None:
-        return _values(problem, predicted, risk)
+        return _values(problem, predicted, risk, error)
     codes = predicted_codes(predicted, problem.response)
     ignored = float(problem.loss.crossed_mean(problem.y, predicted, problem.weight, problem.label_weight))
     if (codes == codes[0]).all() or risk >= ignored:
@@ -58,8 +59,16 @@ def calibrated_reference(
         frequencies = np.eye(problem.target.n_classes)[codes]
     believed = _expected_risk(problem, frequencies, predicted)
     # All three risks are those of the same predictions, and the risk is linear in the share that labels are mixed.
-    shrink = (risk - believed) / (ignored - believed) if believed < risk else 0.0
-    return class_reference(problem.y, frequencies, shrink=shrink, weight=problem.label_weight)
+    shares = [_share(believed, min(risk + sign * error, ignored), ignored) for sign in (-1, 0, 1)]
+    low, found, high = (
+        class_reference(problem.y, frequencies, shrink=share, weight=problem.label_weight) for share in shares
+    )
+    return found.between(low, high)
+
+
+def _share(believed: float, risk: float, ignored: float) -> float:
+    """How far risk is on the way from what believed labels to what ignored predictions have; 0 before it begins."""
+    return (risk - believed) / (ignored - believed) if believed < risk else 0.0
 
 
 def has_frequencies(problem: Problem) -> bool:
@@ -80,7 +89,7 @@ def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> floa
     return float(weighted_mean(np.asarray(expected), problem.weight))
 
 
-def _values(problem: Problem, fitted: Floats, risk: float) -> Reference | None:
+def _values(problem: Problem, fitted: Floats, risk: float, error: float) -> Reference | None:
     y, weight = problem.y, problem.label_weight
     spread = math.sqrt(label_variance(y, weight))
     # Equal predictions differ by the rounding of labels, which are larger than their spread where they are far from 0.
@@ -93,7 +102,8 @@ def _values(problem: Problem, fitted: Floats, risk: float) -> Reference | None:
     if _risk_at(problem, fitted, residuals, largest) <= risk:
         return None
     enlarged = residuals * _enlargement(problem, fitted, residuals, risk, largest)
-    return ValueReference(fitted, enlarged, weight=weight)
+    # Residuals are enlarged in proportion to the risk, and so is the optimism around them.
+    return ValueReference(fitted, enlarged, weight=weight, relative_error=abs(error / risk) if risk != 0 else 0.0)
 
 
 def _enlargement(problem: Problem, fitted: Floats, residuals: Floats, risk: float, largest: float) -> float:

@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Literal
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.labels import Permutation
 from outsample.criteria.reference_choice import choose_reference
-from outsample.criteria.reference_engine import drawn_optimism
+from outsample.criteria.reference_engine import drawn_optimism, error_around
 from outsample.curve import RiskCurve
 from outsample.losses import Floats, SquaredLoss, weighted_mean
 from outsample.problem import Problem, pose
@@ -32,7 +31,8 @@ class CovariancePenalty(Criterion):
         An estimator is fitted to the data (classifiers give probabilities); an array holds means, or probabilities
         (n, classes). "richest": the richest linear smoother of the path that leaves a degree of freedom over.
         "cross-fitted": predictions for left-out rows by the model cross-validation likes best, with the noise they
-        show. "auto": "richest" where the path is linear in y, else "cross-fitted".
+        show; where folds must be refitted, one more is fitted for the Monte-Carlo error. "auto": "richest" where the
+        path is linear in y, else "cross-fitted".
     n_draws : label vectors drawn and refitted. Where the fit is linear in y and the loss is squared nothing is
         drawn: the penalty is 2 σ̂² tr(S)/n exactly, 2 σ̂² p/n for least squares.
     shrink : share of the way the reference is moved to the mean label: 0 believes it, 1 ignores it.
@@ -76,7 +76,7 @@ class CovariancePenalty(Criterion):
             estimand=f"{problem.loss.on_new_data} at the same X; its optimism is measured around a reference fit",
             n_fits=(n_draws + 1) * problem.design.fits_per_draw + reference.n_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=error_of_mean(draws, exhaustive),
+            monte_carlo_error=error_around(reference, draws, exhaustive),
             draws=None if exhaustive else draws,
             notes=_freedom_note(problem, reference, optimism),
         )
@@ -150,7 +150,7 @@ def generalized_degrees_of_freedom(
     exact = _exact_optimism(problem, source)
     draws = drawn_optimism(problem, source, range(count)) if exact is None else exact[None]
     value = _degrees(problem, source, draws.mean(axis=0))
-    error = _degrees(problem, source, error_of_mean(draws, exhaustive=exact is not None))
+    error = _degrees(problem, source, error_around(source, draws, exact is not None))
     if value is None or error is None or not isinstance(source, ValueReference):
         raise ValueError("reference: it leaves no noise, so degrees of freedom are not defined; use another reference")
     return DegreesOfFreedom(value, error, source.variance)

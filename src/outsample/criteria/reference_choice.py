@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from outsample.closed_forms import degrees_of_freedom
-from outsample.criteria.row_engine import judged_on_folds, split_seed
+from outsample.criteria.random_folds import length, mean_over_folds, moves_of_folds, shuffled_folds
+from outsample.criteria.row_engine import judged_on_folds
 from outsample.learners import fit, respond, seeded
 from outsample.losses import Floats
 from outsample.paths import Smoother, find_path
 from outsample.problem import Problem
 from outsample.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
-from outsample.splits import Splits, cross_validation_splits
+from outsample.splits import Splits
 
 Array = NDArray[Any]
 
@@ -81,29 +83,28 @@ def _degrees_of_freedom(problem: Problem, smoother: Smoother) -> Floats:
     return degrees_of_freedom(smoother, problem.n_samples, problem.label_weight)
 
 
-def shuffled_folds(problem: Problem, n_folds: int) -> Splits:
-    """Random folds, stratified for classifiers as far as the smallest class allows; seeded with the problem."""
-    y, n_classes = problem.y, problem.target.n_classes
-    splitter = KFold(min(n_folds, problem.n_samples), shuffle=True)
-    if n_classes is not None and (smallest := int(np.bincount(y).min())) > 1:
-        splitter = StratifiedKFold(min(n_folds, smallest), shuffle=True)
-    return cross_validation_splits(
-        splitter, problem.X, y, classifier=n_classes is not None, groups=None, seed=split_seed(problem)
-    )
-
-
 def _cross_fitted(problem: Problem, shrink: float) -> Reference:
-    y, n, n_classes = problem.y, problem.n_samples, problem.target.n_classes
-    splits = shuffled_folds(problem, FOLDS)
-    found = judged_on_folds(problem, splits, partition=splits.partition(n), keep=True)
-    assert found.out_of_fold is not None
-    assert found.risks is not None
-    out = found.out_of_fold[int(np.argmin(found.risks.mean(axis=0)))]
-    cost = found.n_fits - problem.design.fits_per_draw
+    y, n_classes, weight = problem.y, problem.target.n_classes, problem.label_weight
+    predicted, cost = _left_out(problem, splits := shuffled_folds(problem, FOLDS), 0)
+    moves, more = moves_of_folds(problem, FOLDS, predicted, cost == 0, partial(_left_out, problem))
+    risk = mean_over_folds(problem, splits, predicted)
+    chosen, n_fits = int(np.argmin(risk)), cost + more
+    out, relative = predicted[chosen], float(length(moves)[chosen] / risk[chosen]) if risk[chosen] != 0 else 0.0
     if n_classes is None:
-        return value_reference(y, out, shrink=shrink, n_fits=cost, weight=problem.label_weight)
-    probabilities = noisy_labels(y, predicted_codes(out, problem.response), n_classes, problem.label_weight)
-    return class_reference(y, probabilities, shrink=shrink, n_fits=cost, weight=problem.label_weight)
+        reference = value_reference(y, out, shrink=shrink, n_fits=n_fits, weight=weight)
+        return replace(reference, relative_error=abs(relative))
+    codes = predicted_codes(out, problem.response)
+    noisy = (noisy_labels(y, codes, n_classes, weight, factor) for factor in (1 - relative, 1.0, 1 + relative))
+    low, found, high = (class_reference(y, p, shrink=shrink, n_fits=n_fits, weight=weight) for p in noisy)
+    return found.between(low, high)
+
+
+def _left_out(problem: Problem, splits: Splits, number: int) -> tuple[Array, int]:
+    """(predictions for left-out rows, fits beside the one to all rows)."""
+    partition = splits.partition(problem.n_samples)
+    found = judged_on_folds(problem, splits, partition=partition, pooled=True, number=number)
+    assert found.out_of_fold is not None
+    return found.out_of_fold, found.n_fits - problem.design.fits_per_draw
 
 
 def predicted_codes(out: Array, response: str) -> Array:

@@ -25,6 +25,9 @@ Array = NDArray[Any]
 
 SPLIT_SEED, LEARNER_SEED = range(2)
 
+# Address of the learners of further partitions, beyond those of any fold.
+FURTHER = 2**31
+
 
 @dataclass(frozen=True, eq=False)
 class Tested:
@@ -44,9 +47,9 @@ class Tested:
     n_fits: int
 
 
-def split_seed(problem: Problem) -> int:
-    """The seed of everything random about which rows are held out."""
-    return child_integer(problem.seed, ROW_SPLITS, SPLIT_SEED)
+def split_seed(problem: Problem, partition: int = 0) -> int:
+    """The seed of everything random about which rows are held out; others for further partitions of them."""
+    return child_integer(problem.seed, ROW_SPLITS, SPLIT_SEED, *([partition] if partition else []))
 
 
 def split_generator(problem: Problem) -> np.random.Generator:
@@ -62,6 +65,7 @@ def judged_on_folds(
     keep: bool = False,
     weighted: bool = True,
     pooled: bool = False,
+    number: int = 0,
 ) -> Tested:
     """Judge every model on the test rows of every split.
 
@@ -71,12 +75,13 @@ def judged_on_folds(
     keep : whether to keep the predictions.
     weighted : whether sample weights weigh the losses within a fold.
     pooled : keep the predictions and judge no fold, for folds too small to be judged.
+    number : of the partition, where there are several.
     """
     risk = None if pooled else _FoldRisk(problem, weighted)
     left_out = None if partition is None else _left_out(problem, partition)
     if left_out is not None:
         return _from_left_out(problem, splits, left_out, risk, keep or pooled)
-    return _from_refits(problem, splits, risk, keep or pooled)
+    return _from_refits(problem, splits, risk, keep or pooled, number)
 
 
 class _FoldRisk:
@@ -122,10 +127,10 @@ def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _Fol
     return Tested(risks, kept, n_fits)
 
 
-def _from_refits(problem: Problem, splits: Splits, risk: _FoldRisk | None, keep: bool) -> Tested:
-    judge = _Judge(problem, splits.folds, risk, keep)
+def _from_refits(problem: Problem, splits: Splits, risk: _FoldRisk | None, keep: bool, number: int) -> Tested:
+    judge = _Judge(problem, splits.folds, risk, keep, number)
     risks, kept, n_fits = [], None, problem.design.fits_per_draw
-    finished = problem.finished("folds", risk is None, keep)
+    finished = problem.finished(f"folds/{number}" if number else "folds", risk is None, keep)
     results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
     for k, (cost, fold_risk, *predicted) in enumerate(results):
         n_fits += int(cost)
@@ -156,15 +161,18 @@ def at_all_rows(problem: Problem, predicted: Array | None) -> Array | None:
 class _Judge:
     """Fits the whole path to the training rows of a fold and judges it on the test rows."""
 
-    def __init__(self, problem: Problem, folds: Sequence[Split], risk: _FoldRisk | None, keep: bool) -> None:
+    def __init__(
+        self, problem: Problem, folds: Sequence[Split], risk: _FoldRisk | None, keep: bool, number: int
+    ) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
         self.classes, self.response, self.seed = problem.target.classes, problem.response, problem.seed
         self.folds, self.risk, self.keep, self.pairwise = folds, risk, keep, problem.path.pairwise
+        self.address = (ROW_SPLITS, LEARNER_SEED, *([FURTHER, number] if number else []))
 
     def __call__(self, k: int) -> tuple[Array, ...]:
         """(learning episodes, risk of every model if folds are judged, predictions if they are kept)."""
         fold = self.folds[k]
-        seed = child_integer(self.seed, ROW_SPLITS, LEARNER_SEED, k)
+        seed = child_integer(self.seed, *self.address, k)
         try:
             if self.response == "score":
                 return self._own_scores(fold, seed)

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.model_selection import BaseShuffleSplit
 
+from outsample.criteria.random_folds import OTHERS, length, moves_between
 from outsample.criteria.row_criterion import RowCriterion, effective_number, error_of_mean
-from outsample.criteria.row_engine import Tested, split_seed
+from outsample.criteria.row_engine import Tested, judged_on_folds, split_seed
 from outsample.curve import RiskCurve
 from outsample.losses import Floats
 from outsample.paths import RefitPath
@@ -99,14 +101,17 @@ class CrossValidation(RowCriterion):
     error less often than its level says, the less the more the folds overlap. With error="nadeau-bengio" the
     variance is (1/K + n_test/n_train) σ̂² (Nadeau & Bengio 2003), which allows for the overlap; derived for random
     splits, it is an approximation for partitions, on the wide side. Intervals use Student's t with K − 1 degrees
-    of freedom.
+    of freedom. `monte_carlo_error` is what random folds that are seeded with the problem leave to chance: from the
+    repeats of a splitter that has several, from further partitions where left-out predictions are free. One random
+    partition that must be refitted does not show it: None.
 
     Parameters
     ----------
     cv : number of folds (scikit-learn's rule: consecutive, stratified for classifiers; folds of whole groups where
         the problem has groups), any scikit-learn splitter, or an iterable of (train rows, test rows). A splitter
         that draws at random and has no random state is seeded with the problem. Rows of weight zero are
-        left out of the folds after the split, so that the folds are those of scikit-learn for all rows.
+        left out of the folds after the split, so that the folds are those of scikit-learn for all rows; with `shuffle`
+        before it.
     error : "naive" or "nadeau-bengio".
     shuffle : whether the folds of a number are drawn at random, seeded with the problem, so that the order of the
         rows does not matter. The name "kfold" means ten such folds; `CrossValidation(10)` are those of GridSearchCV.
@@ -130,7 +135,11 @@ class CrossValidation(RowCriterion):
             object.__setattr__(self, "cv", _listed(cv))
 
     def splits(self, problem: Problem) -> Splits:
-        whole = problem.all_rows
+        return self._partition(problem, 0)
+
+    def _partition(self, problem: Problem, number: int) -> Splits:
+        """The folds; for other numbers than 0, those that another seed would give."""
+        whole = None if self.shuffle else problem.all_rows
         data = problem if whole is None else whole
         splits = cross_validation_splits(
             self.cv,
@@ -138,7 +147,7 @@ class CrossValidation(RowCriterion):
             data.y,
             classifier=problem.target.classes is not None,
             groups=data.groups,
-            seed=split_seed(problem),
+            seed=split_seed(problem, number),
             shuffle=self.shuffle,
         )
         return splits if whole is None else among(splits, whole.counted, len(whole.y))
@@ -161,8 +170,33 @@ class CrossValidation(RowCriterion):
             out_sample=np.ascontiguousarray(found.risks.T).mean(axis=1),
             meaning=f"averaged over fits to {share:.0%} of the rows",
             standard_error=self._standard_error(splits, found.risks),
+            monte_carlo_error=self._monte_carlo_error(problem, splits, found),
             freedom=K - 1 if K > 1 else None,
         )
+
+    def _monte_carlo_error(self, problem: Problem, splits: Splits, found: Tested) -> Floats | None:
+        """What random folds leave to chance, (models,); None where nothing is random, and where it cannot be told."""
+        seeded = self.shuffle or getattr(self.cv, "random_state", 0) is None
+        if not seeded or splits.same_tests(self._partition(problem, 1)):
+            return None
+        assert found.risks is not None
+        repeats = len(splits) if isinstance(self.cv, BaseShuffleSplit) else getattr(self.cv, "n_repeats", 1)
+        if repeats > 1:
+            means = found.risks.reshape(repeats, -1, found.risks.shape[1]).mean(axis=1)
+            return np.asarray(length(moves_between(means)) / np.sqrt(repeats))
+        if found.n_fits > problem.design.fits_per_draw:
+            return None
+        return self._spread_of_partitions(problem, found.risks.mean(axis=0))
+
+    def _spread_of_partitions(self, problem: Problem, risk: Floats) -> Floats:
+        """Standard deviation of the risk over partitions, of which one has given `risk`, without any fit."""
+        risks = [risk]
+        for number in range(1, OTHERS + 1):
+            splits = self._partition(problem, number)
+            found = judged_on_folds(problem, splits, partition=splits.partition(problem.n_samples), number=number)
+            assert found.risks is not None
+            risks.append(found.risks.mean(axis=0))
+        return length(moves_between(np.stack(risks)))
 
     def _standard_error(self, splits: Splits, risks: Floats) -> Floats:
         K = len(risks)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference, has_frequencies
-from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.label_engine import measured_draws
-from outsample.criteria.reference_choice import shuffled_folds
-from outsample.criteria.reference_engine import optimism_around
+from outsample.criteria.random_folds import length, mean_over_folds, moves_of_folds, shuffled_folds
+from outsample.criteria.reference_engine import moves_of_draws, optimism_around
 from outsample.criteria.row_engine import judged_on_folds
 from outsample.criteria.two_stage import NOTHING_FOUND, described, least, refuse_groups_and_outputs
 from outsample.curve import RiskCurve
@@ -27,7 +26,7 @@ from outsample.draws import FreePermutation, LabelDraws
 from outsample.losses import Floats
 from outsample.problem import LABEL_DRAWS, Problem
 from outsample.running import child_seed
-from outsample.splits import Rows
+from outsample.splits import Splits
 
 Array = NDArray[Any]
 
@@ -54,14 +53,16 @@ class RowsAndLabels(Criterion):
     many leaves or neighbours share theirs. Where there are several models, 7.5 % is added to it, because the one
     of least estimate is lucky. Where the folds find nothing in X, the labels are permuted.
 
-    `monte_carlo_error` takes the drawn labels as independent. They are spread evenly, so it is on the large side.
+    `monte_carlo_error` is that of the drawn labels, and of the random folds through all they decide. Where folds must
+    be refitted, one more fold is fitted for it (see `outsample.criteria.random_folds`).
 
     Estimates the expected loss on a new sample. Linear smoothers with squared loss take no draws, paths that know
     left-out predictions take no folds: those halves are exact and free.
 
     Parameters
     ----------
-    episodes : fits per model family beside the one to the real labels, at least 4; the larger half are folds.
+    episodes : fits per model family beside the one to the real labels, and one for the error bar where folds are
+        refitted; at least 4; the larger half are folds.
     """
 
     episodes: int = 10
@@ -77,36 +78,75 @@ class RowsAndLabels(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         n_draws = self.episodes // 2
         left_out = _left_out(problem, self.episodes - n_draws)
-        optimism, label_fits, note = _label_half(problem, left_out, n_draws)
-        exact = len(optimism) == 1
-        real = problem.in_sample
-        by_labels = optimism.mean(axis=0)
-        weight = MOST_FOR_LABELS * share_seen(real, by_labels)
-        # Labels that have no weight may have an infinite optimism, where least squares reproduces every label.
-        counted = np.where(weight > 0, by_labels, 0.0)
-        both = (1 - weight) * (left_out.risk - real) + weight * counted
-        luck = FOR_LUCK if len(both) > 1 else 1.0
-        out_sample = real + luck * (smoothed(both, problem.path.complexity) if problem.path.ordered else both)
+        labels = _label_half(problem, left_out, n_draws)
+        mix, by_labels = _Mix(problem), labels.optimism.mean(axis=0)
+        out_sample = mix(left_out.risk, by_labels)
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; a mean of cross-validation and of drawn labels",
-            n_fits=left_out.n_fits + label_fits,
+            n_fits=left_out.n_fits + labels.n_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=luck * weight * error_of_mean(optimism, exact),
-            draws=None if exact else optimism,
-            notes=(note,),
+            monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
+            draws=None if labels.exact else labels.optimism,
+            notes=(labels.note,),
         )
+
+
+def _monte_carlo_error(mix: _Mix, left_out: _LeftOut, labels: _LabelHalf) -> Floats:
+    """What folds and drawn labels leave to chance, (models,).
+
+    Folds move the first curve, and the second one too: the risk of the model they choose sets the reference's noise.
+    """
+    by_labels, chosen = labels.optimism.mean(axis=0), least(left_out.risk)
+    whole = float(length(left_out.moves)[chosen])
+    relative = labels.relative_error / whole if whole > 0 else 0.0
+    per_unit = relative * np.where(np.isfinite(by_labels), by_labels, 0.0)
+    with np.errstate(invalid="ignore"):
+        pairs = [(move, move[chosen] * per_unit) for move in left_out.moves]
+        pairs += [(np.zeros_like(move), move) for move in moves_of_draws(labels.optimism, labels.exact)]
+        ends = [[mix(left_out.risk + s * a, by_labels + s * b) for s in (-1, 1)] for a, b in pairs]
+        return length(np.stack([(high - low) / 2 for low, high in ends]))
+
+
+class _Mix:
+    """The estimate from what rows and what labels say, (models,) each."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.real, self.path = problem.in_sample, problem.path
+
+    def __call__(self, by_rows: Floats, by_labels: Floats) -> Floats:
+        """Out-sample risk from the cross-validated risk and the optimism on drawn labels."""
+        weight = MOST_FOR_LABELS * share_seen(self.real, by_labels)
+        # Labels that have no weight may have an infinite optimism, where least squares reproduces every label.
+        counted = np.where(weight > 0, by_labels, 0.0)
+        both = (1 - weight) * (by_rows - self.real) + weight * counted
+        luck = FOR_LUCK if len(both) > 1 else 1.0
+        return self.real + luck * (smoothed(both, self.path.complexity) if self.path.ordered else both)
 
 
 @dataclass(frozen=True, eq=False)
 class _LeftOut:
-    """What folds say: risk (models,), predictions (models, n[, classes]), the frequencies behind them, the cost."""
+    """What folds say: risk (models,), its moves left to chance (moves, models), predictions (models, n[, classes]), the
+    frequencies behind them, the cost."""
 
     risk: Floats
+    moves: Floats
     predicted: Array
     frequencies: Floats | None
     n_fits: int
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelHalf:
+    """What drawn labels say: the optimism of each draw (draws, models), whether it is exact, the relative error it has
+    from the reference, the cost, a sentence."""
+
+    optimism: Floats
+    exact: bool
+    relative_error: float
+    n_fits: int
+    note: str
 
 
 def share_seen(in_sample: Floats, optimism: Floats) -> Floats:
@@ -137,34 +177,44 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
 
 
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
-    splits = shuffled_folds(problem, n_folds)
     # Frequencies hold the predictions of a learner that votes, so that one fit per fold gives both.
     voting = has_frequencies(problem)
     asked = replace(problem, response="predict_proba") if voting else problem
-    found = judged_on_folds(asked, splits, partition=splits.partition(problem.n_samples), pooled=True)
-    assert found.out_of_fold is not None
-    out = found.out_of_fold
-    predicted = out.argmax(axis=-1) if asked.response != problem.response else out
-    risks = [_fold_risk(problem, predicted, fold.test) for fold in splits.folds]
-    return _LeftOut(np.mean(risks, axis=0), predicted, out if voting else None, found.n_fits)
+
+    def answer(splits: Splits, number: int) -> tuple[Array, int]:
+        """(what fits without their folds say of rows, fits beside the one to all rows)."""
+        partition = splits.partition(problem.n_samples)
+        found = judged_on_folds(asked, splits, partition=partition, pooled=True, number=number)
+        assert found.out_of_fold is not None
+        return found.out_of_fold, found.n_fits - asked.design.fits_per_draw
+
+    def labels(out: Array) -> Array:
+        return out.argmax(axis=-1) if asked.response != problem.response else out
+
+    def read(splits: Splits, number: int) -> tuple[Array, int]:
+        out, n_fits = answer(splits, number)
+        return labels(out), n_fits
+
+    out, n_fits = answer(splits := shuffled_folds(problem, n_folds), 0)
+    predicted = labels(out)
+    moves, more = moves_of_folds(problem, n_folds, predicted, n_fits == 0, read)
+    n_fits += more + asked.design.fits_per_draw
+    risk = mean_over_folds(problem, splits, predicted)
+    return _LeftOut(risk, moves, predicted, out if voting else None, n_fits)
 
 
-def _fold_risk(problem: Problem, predicted: Array, test: Rows) -> Floats:
-    weight = None if problem.weight is None else problem.weight[test]
-    return np.asarray(problem.loss.risk(problem.y[test], predicted[:, test], weight))
-
-
-def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> tuple[Floats, int, str]:
-    """(optimism of each draw, learning episodes, a sentence about them)."""
+def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHalf:
     chosen, cost = least(left_out.risk), problem.design.fits_per_draw
-    risk = float(left_out.risk[chosen])
+    risk, error = float(left_out.risk[chosen]), float(length(left_out.moves)[chosen])
     frequencies = None if left_out.frequencies is None else left_out.frequencies[chosen]
-    reference = calibrated_reference(problem, left_out.predicted[chosen], risk, frequencies)
+    reference = calibrated_reference(problem, left_out.predicted[chosen], risk, frequencies, error)
     if reference is None:
         draws = LabelDraws(
             FreePermutation(problem.label_weight), problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS)
         )
         permuted = measured_draws(problem, draws, 0, len(draws))[0]
-        return permuted, len(draws) * cost, f"{NOTHING_FOUND}: they were permuted."
+        note = f"{NOTHING_FOUND}: they were permuted."
+        return _LabelHalf(permuted, draws.exhaustive, 0.0, len(draws) * cost, note)
     optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)
-    return optimism, drawn * cost, described(problem, chosen, risk, "cross-validation")
+    note = described(problem, chosen, risk, "cross-validation")
+    return _LabelHalf(optimism, drawn == 0, reference.relative_error, drawn * cost, note)

@@ -14,10 +14,10 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference
-from outsample.criteria.discrepancy import error_of_mean
 from outsample.criteria.label_engine import measured_draws
 from outsample.criteria.labels import Permutation
-from outsample.criteria.reference_engine import optimism_around
+from outsample.criteria.random_folds import length
+from outsample.criteria.reference_engine import error_around, moves_of_draws, optimism_around
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, LabelDraws
 from outsample.learners import fit, respond, seeded, with_params
@@ -43,8 +43,7 @@ class TwoStagePermutation(Criterion):
     smoothers and squared loss nothing is drawn or refitted: the optimism is exact, and that of least squares and of
     quadratic penalties includes what rows at new places add.
 
-    `monte_carlo_error` takes the drawn labels as independent. Those of stage two are spread evenly, so it is on the
-    large side.
+    `monte_carlo_error` is that of the labels drawn in stage two, and of the risk by which stage one sets their noise.
 
     Parameters
     ----------
@@ -69,25 +68,32 @@ class TwoStagePermutation(Criterion):
         )
         if permutation.exact_optimism(problem) is not None:
             whole = permutation.curve(problem)
-            return self._second_stage(problem, whole.out_sample, 0) or self._permutation(whole, NOTHING_FOUND)
+            exact = self._second_stage(problem, whole.out_sample, np.zeros(len(whole)), 0)
+            return exact or self._permutation(whole, NOTHING_FOUND)
         if draws.exhaustive:
             return self._permutation(permutation.curve(problem), FEW_ROWS)
         first = self.n_draws - self.n_draws // 2
         # The risk before any draw, so that a learner that fails on the real labels is not blamed on drawn ones.
         real = problem.in_sample
         permuted = measured_draws(problem, draws, 0, first)
-        curve = self._second_stage(problem, real + permuted[0].mean(axis=0), first)
+        error = length(moves_of_draws(permuted[0], exact=False))
+        curve = self._second_stage(problem, real + permuted[0].mean(axis=0), error, first)
         if curve is not None:
             return curve
         rest = measured_draws(problem, draws, first, self.n_draws)
         both = np.concatenate([permuted, rest], axis=1)
         return self._permutation(permutation.curve_of_draws(problem, both[0], both[1]), NOTHING_FOUND)
 
-    def _second_stage(self, problem: Problem, risk: Floats, first: int) -> RiskCurve | None:
-        """The curve measured around the best model of stage one; None where that is a constant."""
+    def _second_stage(self, problem: Problem, risk: Floats, error: Floats, first: int) -> RiskCurve | None:
+        """The curve measured around the best model of stage one; None where that is a constant.
+
+        `risk` and its Monte-Carlo `error` are those of stage one, (models,).
+        """
         chosen = least(risk)
         frequencies, n_fits = _frequencies(problem, chosen)
-        reference = calibrated_reference(problem, problem.fitted[chosen], float(risk[chosen]), frequencies)
+        reference = calibrated_reference(
+            problem, problem.fitted[chosen], float(risk[chosen]), frequencies, float(error[chosen])
+        )
         if reference is None:
             return None
         optimism, drawn = optimism_around(problem, reference, range(first, self.n_draws), self.n_draws)
@@ -98,7 +104,7 @@ class TwoStagePermutation(Criterion):
             estimand=f"{problem.loss.on_new_data}; its optimism is measured on labels around a first choice",
             n_fits=(first + drawn + 1) * problem.design.fits_per_draw + n_fits,
             standard_error=problem.standard_error(out_sample),
-            monte_carlo_error=error_of_mean(optimism, exhaustive=drawn == 0),
+            monte_carlo_error=error_around(reference, optimism, exact=drawn == 0),
             draws=optimism if drawn else None,
             notes=(described(problem, chosen, float(risk[chosen]), "permutation"),),
         )
