@@ -341,6 +341,8 @@ def ignores_the_unit_of_y(case: Case, answer: Answer) -> list[str]:
     name = getattr(answer.loss, "name", answer.loss)
     if name not in UNITS or case.least_variance == NEVER or np.var(case.y) * min(1, unit**2) <= case.least_variance:
         return []
+    if case.least_variance == TREES and case.weight is not None:
+        return []  # rounding gives leaves of equal labels a variance, which depends on the unit in scikit-learn's trees
     other, factor = ask(replace(case, y=case.y * unit)).in_order_of(answer), unit ** UNITS[name]
     complaints = [] if other.chosen == answer.chosen else [f"chose {answer.chosen}, with y * {unit:g} {other.chosen}"]
     if not _same(answer.out_sample * factor, other.out_sample, CLOSE):

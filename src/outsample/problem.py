@@ -354,7 +354,10 @@ def _rows_that_count(
     """(X, target, weight, groups) without the rows of weight zero, and without classes that only those have."""
     counted = whole.counted
     labels = target.values if target.classes is None else target.classes[target.values]
-    kept = as_target(labels[counted], estimator, len(counted))
+    try:
+        kept = as_target(labels[counted], estimator, len(counted))
+    except ValueError as error:
+        raise ValueError(f"sample_weight: without the rows of weight zero, {error}") from error
     X = rows(whole.X, counted, counted if is_pairwise(estimator) else None)
     return X, kept, weight[counted], None if whole.groups is None else whole.groups[counted]
 

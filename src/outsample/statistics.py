@@ -103,7 +103,8 @@ class CrossValidated:
         learner = type(last_step(problem.path.estimator)).__name__
         self.name = f"cross-validated {problem.loss.name} score of {learner}"
         splits = self._splits(problem.y)
-        splits.warn()
+        if cv is not None:
+            splits.warn()
         self.fits_per_draw = len(splits) * problem.design.fits_per_draw
 
     def _splits(self, y: Array) -> Splits:
