@@ -545,5 +545,5 @@ def _meetings(n_labels: int, n: int) -> NDArray[np.intp]:
     if n_labels * n <= PAIRS_AT_MOST:
         return np.arange(n_labels)[:, None]
     n_met = min(n_labels, max(LABELS_AT_LEAST, PAIRS_AT_MOST // n))
-    order = np.random.default_rng(0).permutation(n_labels)
-    return np.asarray(order[(np.arange(n) + np.arange(n_met)[:, None]) % n_labels])
+    order, first = np.random.default_rng(0).permutation(n_labels), np.arange(n) * n_labels // n
+    return np.asarray(order[(first + np.arange(n_met)[:, None]) % n_labels])
