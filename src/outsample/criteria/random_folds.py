@@ -116,3 +116,8 @@ def _between_fits(problem: Problem, n_folds: int, first: Array, second: Array, t
 def _risk(problem: Problem, predicted: Array, test: Rows) -> Floats:
     weight = None if problem.weight is None else problem.weight[test]
     return np.asarray(problem.loss.risk(problem.y[test], predicted[:, test], weight))
+
+
+def least(risk: Floats) -> int:
+    """The model of least risk; ties go to the simplest, risks that are not numbers lose."""
+    return int(np.argmin(np.where(np.isnan(risk), np.inf, risk)))

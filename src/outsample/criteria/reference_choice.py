@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outsample.closed_forms import degrees_of_freedom
-from outsample.criteria.random_folds import length, mean_over_folds, moves_of_folds, shuffled_folds
+from outsample.criteria.random_folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.criteria.row_engine import judged_on_folds
 from outsample.learners import fit, respond, seeded
 from outsample.losses import Floats
@@ -88,7 +88,7 @@ def _cross_fitted(problem: Problem, shrink: float) -> Reference:
     predicted, cost = _left_out(problem, splits := shuffled_folds(problem, FOLDS), 0)
     moves, more = moves_of_folds(problem, FOLDS, predicted, cost == 0, partial(_left_out, problem))
     risk = mean_over_folds(problem, splits, predicted)
-    chosen, n_fits = int(np.argmin(risk)), cost + more
+    chosen, n_fits = least(risk), cost + more
     out, relative = predicted[chosen], float(length(moves)[chosen] / risk[chosen]) if risk[chosen] != 0 else 0.0
     if n_classes is None:
         reference = value_reference(y, out, shrink=shrink, n_fits=n_fits, weight=weight)

@@ -17,10 +17,10 @@ from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference, has_frequencies
 from outsample.criteria.label_engine import measured_draws
-from outsample.criteria.random_folds import length, mean_over_folds, moves_of_folds, shuffled_folds
+from outsample.criteria.random_folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.criteria.reference_engine import moves_of_draws, optimism_around
 from outsample.criteria.row_engine import judged_on_folds
-from outsample.criteria.two_stage import NOTHING_FOUND, described, least, refuse_groups_and_outputs
+from outsample.criteria.two_stage import NOTHING_FOUND, described, refuse_groups_and_outputs
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, LabelDraws
 from outsample.losses import Floats

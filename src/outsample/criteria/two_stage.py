@@ -16,7 +16,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.calibrated_reference import calibrated_reference
 from outsample.criteria.label_engine import measured_draws
 from outsample.criteria.labels import Permutation
-from outsample.criteria.random_folds import length
+from outsample.criteria.random_folds import least, length
 from outsample.criteria.reference_engine import error_around, moves_of_draws, optimism_around
 from outsample.curve import RiskCurve
 from outsample.draws import FreePermutation, LabelDraws
@@ -125,11 +125,6 @@ def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
         return None, 0
     fit(estimator, problem.X, classes[problem.y], problem.weight)
     return respond(estimator, problem.X, "predict_proba", classes), 1
-
-
-def least(risk: Floats) -> int:
-    """The model of least risk; ties go to the simplest, risks that are not numbers lose."""
-    return int(np.argmin(np.where(np.isnan(risk), np.inf, risk)))
 
 
 def described(problem: Problem, chosen: int, risk: float, by: str) -> str:
