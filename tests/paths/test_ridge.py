@@ -209,3 +209,10 @@ def test_recognised_or_left_to_refits():
     assert isinstance(find_path(KernelRidge(), "gamma", [1.0]), RefitPath)
     X, _, _ = table(20, 5)
     assert isinstance(RidgePath(Ridge(), "alpha", ALPHAS).bind(sparse.csr_matrix(X)), RefitDesign)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(1.0, 21.0)])
+def test_columns_that_are_all_constant_against_scikit_learn(weight):
+    X, y = np.full((20, 3), 4.0), np.arange(20.0) ** 2
+    fitted = RidgePath(Ridge(), "alpha", [0.1, 10.0]).bind(X, None, weight).fitted(y[None])[0]
+    np.testing.assert_allclose(fitted, np.tile(Ridge().fit(X, y, sample_weight=weight).predict(X), (2, 1)))

@@ -99,7 +99,7 @@ def singular_directions(table: Floats, weight: Floats | None) -> tuple[Floats, F
     scaled = scaled_rows(table, weight)
     if table.shape[0] > table.shape[1]:
         singular, axes = _small_decomposition(scaled)
-        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0]:
+        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] > 0:
             return table @ (axes / singular), singular, axes
     left, singular, rotation = np.linalg.svd(scaled, full_matrices=False)
     cutoff = singular.max(initial=0.0) * max(scaled.shape) * np.finfo(np.float64).eps
