@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 
 import joblib
@@ -31,6 +34,27 @@ def test_results_come_in_the_order_of_the_tasks(backend):
     with joblib.parallel_config(backend):
         n_jobs = 1 if backend == "sequential" else 2
         assert list(spread(squared, [(i,) for i in range(12)], n_jobs)) == [i * i for i in range(12)]
+
+
+SERVED = """
+import joblib
+from outsample.running import spread
+
+if __name__ == "__main__":
+    with joblib.parallel_config("multiprocessing"):
+        print(list(spread(abs, [(-i,) for i in range(6)], 2)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a fork server")
+@pytest.mark.parametrize("start", ["fork", "forkserver", "spawn"])
+def test_workers_are_not_taken_for_orphans_however_they_are_started(start, tmp_path):
+    """Those of a fork server, the usual way since Python 3.14, have another parent."""
+    (tmp_path / "served.py").write_text(SERVED)
+    environment = os.environ | {"JOBLIB_START_METHOD": start}
+    command = [sys.executable, "-W", "ignore", str(tmp_path / "served.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0, 1, 2, 3, 4, 5]\n", "")
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])

@@ -91,7 +91,9 @@ class OwnLabels:
         if values.ndim == 0:
             raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
         check_kind(values)
-        distinct = np.unique(values, axis=0, return_index=True, return_inverse=True)
+        # numpy 1.26 knows no axis of objects, such as words of pandas.
+        axis = None if values.ndim == 1 else 0
+        distinct = np.unique(values, axis=axis, return_index=True, return_inverse=True)
         self._first: NDArray[np.intp] = distinct[1]
         self.codes: NDArray[np.intp] = distinct[2].reshape(-1)
 

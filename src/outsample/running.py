@@ -91,26 +91,35 @@ class _Shared:
 
 
 def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    _end_with(shared.process)
+    _end_with(shared.process, os.getpid())
     with one_blas_thread:
         return index, shared.function(*arguments)
 
 
 @cache
-def _end_with(process: int) -> None:
+def _end_with(process: int, worker: int) -> None:
     """Let a worker end soon after the process that started it, however that ended; once per worker.
 
     Threads and workers of a cluster were not started by that process.
     """
     parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid == process:
+    if os.name == "posix" and parent is not None and parent.pid == process:
         threading.Thread(target=_end_after, args=(process,), daemon=True).start()
 
 
 def _end_after(process: int) -> None:
-    while os.getppid() == process:
+    started_by = os.getppid()  # that process, or what starts workers on its behalf, which ends with it
+    while os.getppid() == started_by and _lives(process):
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os._exit(1)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def spread(
