@@ -216,3 +216,18 @@ def test_columns_that_are_all_constant_against_scikit_learn(weight):
     X, y = np.full((20, 3), 4.0), np.arange(20.0) ** 2
     fitted = RidgePath(Ridge(), "alpha", [0.1, 10.0]).bind(X, None, weight).fitted(y[None])[0]
     np.testing.assert_allclose(fitted, np.tile(Ridge().fit(X, y, sample_weight=weight).predict(X), (2, 1)))
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(1.0, 3.0, 30)])
+@pytest.mark.parametrize("n_folds", [10, 30])
+def test_more_columns_than_rows_far_from_zero_left_out_against_scikit_learn(n_folds, weight):
+    """Centring such columns leaves the rounding of their means, which must not count as a direction."""
+    X, y = 10 + 1e-3 * np.random.default_rng(0).normal(size=(30, 40)), np.arange(30.0) % 7
+    found = (
+        RidgePath(Ridge(), "alpha", [0.1, 10.0]).bind(X, None, weight).left_out_predictions(y, np.arange(30) % n_folds)
+    )
+    for row, alpha in zip(found, [10.0, 0.1], strict=True):
+        for k in range(n_folds):
+            fold = np.arange(30) % n_folds == k
+            model = Ridge(alpha).fit(X[~fold], y[~fold], None if weight is None else weight[~fold])
+            np.testing.assert_allclose(row[fold], model.predict(X[fold]), rtol=1e-6)

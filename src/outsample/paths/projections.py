@@ -75,6 +75,8 @@ class Columns:
         Q, singular, axes = np.linalg.svd(scaled_rows(self._centred[:, :width], self.weight), full_matrices=False)
         labels = np.zeros(len(self.table))
         rank = int(fit(clone(self.estimator), self.table[:, :count], labels, self.weight).rank_)
+        # Centred rows have a direction less than there are rows, whatever rounding makes of it.
+        rank = min(rank, self._counted - self.intercept)
         ratios = singular / singular[0]
         clear = bool((ratios[rank:] < _ROUNDING).all()) and rank > 0
         least = (4.0 * _WIDEST_CUTOFF / ratios[rank - 1]) ** 2 if clear else np.inf

@@ -71,7 +71,7 @@ class RidgeClassifierPath(RidgePath):
 def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> Part:
     """Ridge fits of every alpha: direction k of singular value s keeps s²/(s² + alpha)."""
     table, means = centred(X, weight, intercept)
-    directions, singular, axes = singular_directions(table, weight)
+    directions, singular, axes = singular_directions(table, weight, float(np.abs(means).max(initial=0.0)))
     squared = singular**2
     lost = alphas[:, None] / (squared + alphas[:, None])
     kept = squared / (squared + alphas[:, None])
@@ -89,21 +89,27 @@ def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool
     return Part(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
 
 
-def singular_directions(table: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
+def singular_directions(
+    table: Floats, weight: Floats | None, largest_mean: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
     """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
+
+    What is left of columns after their means were taken away has the rounding of the largest mean. Such rounding is no
+    direction: it may well be the constant, which is in the basis already.
 
     The cheapest way that keeps its digits: the p × p matrix of products when the columns are well conditioned,
     the triangle of a QR decomposition, or the whole table. Rows of weight zero get the value the directions
     have there.
     """
     scaled = scaled_rows(table, weight)
+    rounding = max(scaled.shape) * float(np.finfo(np.float64).eps)
+    of_means = rounding * largest_mean * (1.0 if weight is None else float(np.sqrt(weight.max())))
     if table.shape[0] > table.shape[1]:
         singular, axes = _small_decomposition(scaled)
-        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] > 0:
+        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] and singular[-1] > of_means:
             return table @ (axes / singular), singular, axes
     left, singular, rotation = np.linalg.svd(scaled, full_matrices=False)
-    cutoff = singular.max(initial=0.0) * max(scaled.shape) * np.finfo(np.float64).eps
-    rank = int((singular > cutoff).sum())
+    rank = int((singular > max(rounding * singular.max(initial=0.0), of_means)).sum())
     left, singular, axes = left[:, :rank], singular[:rank], rotation[:rank].T
     if weight is None:
         return left, singular, axes
