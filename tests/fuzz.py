@@ -69,7 +69,7 @@ REGRESSORS: list[tuple[Any, dict[str, list[Any]], float]] = [
     (DecisionTreeRegressor(random_state=0), {"max_depth": [1, 2, None]}, TREES),
     (KNeighborsRegressor(), {"n_neighbors": [1, 3, 7]}, ANY),
     (LinearRegression(), {"fit_intercept": [True, False]}, ANY),
-    (Ridge(solver="svd"), {"alpha": [1e-12, 0.1, 10.0]}, ANY),
+    (Ridge(solver="svd"), {"alpha": [1e-6, 0.1, 10.0]}, ANY),
     (make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 10.0]}, ANY),
     (Lasso(tol=1e-10, max_iter=100_000), {"alpha": [0.01, 0.1]}, NEVER),
     (GradientBoostingRegressor(n_estimators=4, random_state=0), {"n_estimators": [1, 4]}, TREES),
@@ -281,7 +281,8 @@ def _same(first: Any, second: Any, close: float = 0.0, scale: float | None = Non
 
 def _differences(first: Answer, second: Answer, close: float = 0.0) -> list[str]:
     """What differs, in words; errors that are nothing but rounding are small against the risk."""
-    scale = np.abs(first.out_sample[np.isfinite(first.out_sample)]).max(initial=0.0)
+    risks = np.concatenate([first.in_sample, first.out_sample])
+    scale = np.abs(risks[np.isfinite(risks)]).max(initial=0.0)
     second = second.in_order_of(first)
     return [
         f"{name} {getattr(first, name)} became {getattr(second, name)}"
@@ -363,11 +364,11 @@ def ignores_names_of_classes(case: Case, answer: Answer) -> list[str]:
 
 
 def ignores_the_order_of_the_grid(case: Case, answer: Answer) -> list[str]:
-    """The grid backwards gives every setting the same risk."""
+    """The grid backwards gives every setting the same risk; which of two tied ones is the reference may differ."""
     if case.grid is None:
         return []
     other = ask(replace(case, grid={name: values[::-1] for name, values in case.grid.items()}))
-    return _differences(answer, other, CLOSE)
+    return _differences(*(replace(a, monte_carlo_error=None) for a in (answer, other)), CLOSE)
 
 
 def ignores_repeated_candidates(case: Case, answer: Answer) -> list[str]:
