@@ -161,3 +161,10 @@ def test_recognised_or_left_to_refits():
     made_sparse = make_pipeline(SplineTransformer(sparse_output=True), LinearRegression())
     path = find_path(made_sparse, "splinetransformer__n_knots", [3, 4])
     assert isinstance(path.bind(table()[0]), RefitDesign)
+
+
+def test_left_out_rows_of_a_wide_data_frame_against_an_array():
+    X, y = np.random.default_rng(0).normal(size=(12, 20)), np.arange(12.0)
+    designs = [find_path(LinearRegression()).bind(table) for table in (X, pd.DataFrame(X))]
+    of_array, of_frame = (design.left_out_predictions(y, np.arange(12) // 3) for design in designs)
+    np.testing.assert_array_equal(of_array, of_frame)

@@ -78,7 +78,7 @@ class LeastSquaresPath(Path):
 
         def refitted(model: int) -> tuple[Any, Any]:
             table, count = places[model]
-            return regression, table[:, :count]
+            return regression, np.asarray(table)[:, :count]
 
         stateless = all(type(step) in _STATELESS or step in (None, "passthrough") for _, step in steps)
         return LinearDesign(parts, refitted if stateless else None, classes, weight)
