@@ -24,6 +24,7 @@ from outsample.evaluating import risk_on
 from outsample.families import candidates_of, checked_grids, filled, learners_of
 from outsample.honest import as_honesty, honest_score
 from outsample.learners import fit, seeded, with_params
+from outsample.paths.order import is_whole
 from outsample.penalized import oracle_terms
 from outsample.problem import Problem, pose
 from outsample.progress import Progress, TerminalProgress
@@ -413,7 +414,7 @@ class RandomizedSearch(_Search):
 
     def _settings(self) -> Any:
         n_iter = self.n_iter
-        if isinstance(n_iter, bool) or not isinstance(n_iter, int | np.integer) or n_iter < 1:
+        if not is_whole(n_iter, 1):
             raise ValueError(f"n_iter must be a whole number of at least 1, got {n_iter!r}")
         checked_grids(self.estimator, self.param_distributions, "param_distributions")
         seed = self.random_state

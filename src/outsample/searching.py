@@ -20,7 +20,7 @@ from outsample.families import Branch, Positions, branches, joined, least_first,
 from outsample.learners import FitError, with_params
 from outsample.losses import Floats, Loss
 from outsample.paths import Path, RefitPath, find_path
-from outsample.paths.order import simplest_first
+from outsample.paths.order import is_whole, simplest_first
 from outsample.problem import Problem
 from outsample.rules import Rule, minimum
 from outsample.threads import one_blas_thread
@@ -88,8 +88,7 @@ def chosen_model(curve: RiskCurve, positions: Positions, criterion: Criterion, r
 
 def checked_choice(index: Any, curve: RiskCurve) -> int:
     """What a rule returned, if it is the place of a model."""
-    whole = isinstance(index, int | np.integer) and not isinstance(index, bool)
-    if not whole or not 0 <= index < len(curve):
+    if not is_whole(index, 0) or index >= len(curve):
         raise ValueError(
             f"rule must return the place of a model, a whole number from 0 to {len(curve) - 1}, it returned {index!r}"
         )
