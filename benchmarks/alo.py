@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 from threadpoolctl import threadpool_limits
 
 from outsample import ApproximateLeaveOneOut
-from outsample.learners import fit, respond
+from outsample.data.learners import fit, respond
 from outsample.problem import pose
 
 CASES = [

@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 )
 from threadpoolctl import threadpool_limits
 
-from outsample.paths import find_path
+from outsample.paths.dispatch import find_path
 
 SHAPES = {569: 30, 4601: 57}
 PERMUTATIONS = 10

@@ -35,8 +35,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample.learners import FitError, takes_weight
-from outsample.losses import ZeroOneLoss
+from outsample.data.learners import FitError, takes_weight
+from outsample.losses.pointwise import ZeroOneLoss
 
 NUMBERS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
 

@@ -25,7 +25,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation, Permutation
-from outsample.store import Store
+from outsample.running.store import Store
 
 KILLS = 22
 MOST_FITS = {"honest": 90}

@@ -15,10 +15,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.draws import FreePermutation, LabelDraws
-from outsample.learners import FitError
+from outsample.data.learners import FitError
 from outsample.problem import LABEL_DRAWS
-from outsample.running import child_seed, seed_sequence
+from outsample.resampling.labels import FreePermutation, LabelDraws
+from outsample.running.seeds import child_seed, seed_sequence
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from outsample.chunks import NUMBERS_AT_ONCE, chunks
+from outsample.running.arrays import NUMBERS_AT_ONCE, chunks
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (100, 20_000), (7, 3 * NUMBERS_AT_ONCE), (5000, 3, 2), (3, 0), (0, 4)])

@@ -13,9 +13,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, estimate
-from outsample.losses import AbsoluteLoss, CallableLoss, LogLoss, Loss
-from outsample.paths.heads import alike
-from outsample.paths.tree_cuts import NodeTable, confusions_of
+from outsample.data.steps import alike
+from outsample.losses.base import Loss
+from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss
+from outsample.paths.trees.cuts import NodeTable, confusions_of
 
 LEAVES = {"max_leaf_nodes": [2, 5, 10, 50, 100, 200, 400]}
 

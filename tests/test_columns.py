@@ -8,8 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from outsample.columns import LeadingColumns
-from outsample.stepwise import ForwardStepwise
+from outsample.estimators import ForwardStepwise, LeadingColumns
 
 
 @parametrize_with_checks([LeadingColumns(), ForwardStepwise()])

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import outsample
 from outsample import CrossValidation, GridSearch, HoldOut, LeaveOneOut, Permutation, compare
 from outsample.paths.refit import RefitDesign, RefitPath
-from outsample.report import report_page
+from outsample.report.page import report_page
 from outsample.rules import minimum
 
 matplotlib.use("Agg")

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample.hypotheses import HypothesisSet, StumpClassifier, stump_hypotheses
-from outsample.paths import find_path
+from outsample.paths.dispatch import find_path
 
 COMPLEXITIES = [
     outsample.permutation_complexity,

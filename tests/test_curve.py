@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
 from outsample.curve import MODEL_AXES
-from outsample.losses import SquaredLoss, ZeroOneLoss
-from outsample.scorers import ScorerLoss
+from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
+from outsample.losses.whole_set import ScorerLoss
 
 
 def curve(**changes):

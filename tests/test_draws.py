@@ -12,19 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from outsample.draws import (
-    CircularShift,
+from outsample.resampling.labels import (
     FreePermutation,
     HalfFlips,
     LabelDraws,
-    PermutationOfBlocks,
-    PermutationOfGroups,
-    PermutationWithinGroups,
     RademacherSigns,
     WithReplacement,
     _arranged,
 )
-from outsample.running import seed_sequence
+from outsample.resampling.schemes import (
+    CircularShift,
+    PermutationOfBlocks,
+    PermutationOfGroups,
+    PermutationWithinGroups,
+)
+from outsample.running.seeds import seed_sequence
 
 SEED = seed_sequence(0)
 

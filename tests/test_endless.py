@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 
 from outsample import CrossValidation, GridSearch
-from outsample.endless import CountFrom, restartable
+from outsample.questions.endless import CountFrom, restartable
 
 X, Y = load_iris(return_X_y=True)
 

@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.families import branches, candidates_of, least_first
-from outsample.paths import RefitPath
+from outsample.paths.refit import RefitPath
+from outsample.questions.candidates import branches, candidates_of, least_first
 
 
 def served(parts):
@@ -78,7 +78,7 @@ def test_a_random_head_answers_as_its_pipeline_does():
     from sklearn.decomposition import PCA
     from sklearn.pipeline import make_pipeline
 
-    from outsample.paths import find_path
+    from outsample.paths.dispatch import find_path
 
     X, y = (part[:300] for part in load_digits(return_X_y=True))
     pca = PCA(5, svd_solver="randomized", iterated_power=0, random_state=0)

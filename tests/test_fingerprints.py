@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import CrossValidation, Permutation
-from outsample.fingerprints import fingerprint
+from outsample.running.units import fingerprint
 
 TREE = DecisionTreeClassifier(max_depth=2)
 LONG = np.arange(2000)

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from outsample import ApproximateLeaveOneOut, CrossValidation, GridSearch, compare
 from outsample.criteria import CRITERIA
-from outsample.families import candidates_of
+from outsample.questions.candidates import candidates_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[::3], Y[::3]

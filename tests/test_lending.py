@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation
-from outsample.learners import FitError
+from outsample.data.learners import FitError
 
 X, y = (part[:60] for part in load_diabetes(return_X_y=True))
 BINARY = (y > 130).astype(int)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from outsample import losses
-from outsample.losses import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
+from outsample.losses import pointwise as losses
+from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
 
 COST = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [5.0, 3.0, -1.0]]
 

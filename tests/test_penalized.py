@@ -8,8 +8,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample.penalized import log_term, oracle_terms, penalized_risk, sample_size
 from outsample.problem import pose
+from outsample.rules import log_term, oracle_terms, penalized_risk, sample_size
 
 
 def curve_of(criterion, regression=False):

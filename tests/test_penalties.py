@@ -11,8 +11,8 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from outsample import penalties
-from outsample.closed_forms import degrees_of_freedom, leave_one_out_losses, noise_variance
-from outsample.paths import Smoother
+from outsample.paths.base import Smoother
+from outsample.paths.linear.closed_forms import degrees_of_freedom, leave_one_out_losses, noise_variance
 
 R = json.loads((Path(__file__).parent / "reference" / "rows_r.json").read_text())
 PRESS = json.loads((Path(__file__).parent / "reference" / "press.json").read_text())

@@ -107,7 +107,7 @@ def test_names_are_not_read_as_formulas(ax, curve):
 
 @pytest.mark.parametrize("result", ["curve", "estimate", "comparison", "test", "audit", "complexity", "oracle"])
 def test_every_result_shows_itself_in_a_notebook(result, curve):
-    from outsample.penalized import oracle_terms
+    from outsample.rules import oracle_terms
 
     model = DecisionTreeClassifier(max_leaf_nodes=2)
     two = IRIS[0][:100], IRIS[1][:100]

@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.paths import RefitPath
+from outsample.data.tables import n_rows, rows
+from outsample.paths.refit import RefitPath
 from outsample.problem import pose
-from outsample.tables import n_rows, rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

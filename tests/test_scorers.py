@@ -19,9 +19,9 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.choosing_losses import choose_loss
-from outsample.scorers import ScorerLoss, SetFunctionLoss
-from outsample.target import as_target
+from outsample.data.target import as_target
+from outsample.losses.choice import choose_loss
+from outsample.losses.whole_set import ScorerLoss, SetFunctionLoss
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

@@ -24,10 +24,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import permutation_test
-from outsample.draws import FreePermutation
 from outsample.problem import ROW_SPLITS
-from outsample.running import child_integer, seed_sequence
-from outsample.significance_record import at_least, pvalue_of
+from outsample.questions.significance import at_least, pvalue_of
+from outsample.resampling.labels import FreePermutation
+from outsample.running.seeds import child_integer, seed_sequence
 
 
 def difference_of_means(X, y):

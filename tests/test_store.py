@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from outsample import CrossValidation, GridSearch, Permutation
 from outsample.criteria import CRITERIA
-from outsample.store import Store, StoreError, checksum
+from outsample.running.store import Store, StoreError, checksum
 
 KILLED_RUNS = Path(__file__).with_name("killed_runs.py")
 

@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from outsample import GridSearch, estimate
-from outsample.cached import cached_property
-from outsample.threads import in_stages, in_turn, n_threads, over_slices, side_by_side
+from outsample.running.threads import cached_property, in_stages, in_turn, n_threads, over_slices, side_by_side
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])

@@ -2,85 +2,29 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ._version import __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from ._public import *
+    from outsample._public import *
+else:
 
-__all__ = [
-    "AIC",
-    "BIC",
-    "FPE",
-    "GCV",
-    "ApproximateLeaveOneOut",
-    "Audit",
-    "Auto",
-    "Bootstrap",
-    "Comparison",
-    "CovariancePenalty",
-    "Criterion",
-    "CrossValidation",
-    "DiscrepancyBound",
-    "ErrorEstimate",
-    "ExpectedDiscrepancy",
-    "ForwardStepwise",
-    "GridSearch",
-    "HoldOut",
-    "HypothesisSet",
-    "LabelBootstrap",
-    "LeadingColumns",
-    "LeaveOneOut",
-    "MallowsCp",
-    "MarginBound",
-    "MaximalDiscrepancy",
-    "NestedCrossValidation",
-    "Permutation",
-    "PermutationBound",
-    "Rademacher",
-    "RademacherBound",
-    "RandomizedSearch",
-    "RegretStudy",
-    "Resubstitution",
-    "RiskCurve",
-    "RowsAndLabels",
-    "StumpClassifier",
-    "TwoStagePermutation",
-    "VCBound",
-    "VCPenalty",
-    "__version__",
-    "audit",
-    "bounds",
-    "compare",
-    "effective_vc_dimension",
-    "estimate",
-    "expected_discrepancy",
-    "generalized_degrees_of_freedom",
-    "label_bootstrap_complexity",
-    "maximal_discrepancy",
-    "penalties",
-    "permutation_complexity",
-    "permutation_test",
-    "permutation_test_columns",
-    "rademacher_complexity",
-    "regret_study",
-]
+    def _names() -> dict[str, object]:
+        """The public names and what they stand for, loaded at first use: `--help` must not wait for scikit-learn."""
+        from outsample import _public
 
-_MODULES = ("bounds", "penalties")
+        return {name: value for name, value in vars(_public).items() if not name.startswith("_")}
 
+    def __getattr__(name: str) -> object:
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        names = _names()
+        if name == "__all__":
+            return sorted([*names, "__version__"])
+        if name not in names:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return names[name]
 
-def __getattr__(name: str) -> Any:
-    """Load the library when it is first used: the command line must answer `--help` before scikit-learn is there."""
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    public = import_module(f"{__name__}._public")
-    globals().update({known: getattr(public, known) for known in __all__})
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted([*_names(), "__version__"])

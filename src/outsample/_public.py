@@ -1,113 +1,56 @@
-"""Every public name at once; `outsample` itself loads this module when the first of them is asked for."""
+"""The public names, each imported from its room: the only list of them. `outsample` loads it at first use."""
 
-from . import bounds, penalties
-from ._version import __version__
-from .auditing import Audit, audit
-from .column_tests import permutation_test_columns
-from .columns import LeadingColumns
-from .comparing import Comparison, compare
-from .complexity import (
-    expected_discrepancy,
-    label_bootstrap_complexity,
-    maximal_discrepancy,
-    permutation_complexity,
-    rademacher_complexity,
-)
-from .criteria import (
-    AIC,
-    BIC,
-    FPE,
-    GCV,
-    ApproximateLeaveOneOut,
-    Auto,
-    Bootstrap,
-    CovariancePenalty,
-    Criterion,
-    CrossValidation,
-    DiscrepancyBound,
-    ExpectedDiscrepancy,
-    HoldOut,
-    LabelBootstrap,
-    LeaveOneOut,
-    MallowsCp,
-    MarginBound,
-    MaximalDiscrepancy,
-    NestedCrossValidation,
-    Permutation,
-    PermutationBound,
-    Rademacher,
-    RademacherBound,
-    Resubstitution,
-    RowsAndLabels,
-    TwoStagePermutation,
-    VCBound,
-    VCPenalty,
-    generalized_degrees_of_freedom,
-)
-from .curve import ErrorEstimate, RiskCurve
-from .effective_vc import effective_vc_dimension
-from .estimating import estimate
-from .hypotheses import HypothesisSet, StumpClassifier
-from .search import GridSearch, RandomizedSearch
-from .significance import permutation_test
-from .stepwise import ForwardStepwise
-from .studies.regret import regret_study
-from .studies.regret_record import RegretStudy
-
-__all__ = [
-    "AIC",
-    "BIC",
-    "FPE",
-    "GCV",
-    "ApproximateLeaveOneOut",
-    "Audit",
-    "Auto",
-    "Bootstrap",
-    "Comparison",
-    "CovariancePenalty",
-    "Criterion",
-    "CrossValidation",
-    "DiscrepancyBound",
-    "ErrorEstimate",
-    "ExpectedDiscrepancy",
-    "ForwardStepwise",
-    "GridSearch",
-    "HoldOut",
-    "HypothesisSet",
-    "LabelBootstrap",
-    "LeadingColumns",
-    "LeaveOneOut",
-    "MallowsCp",
-    "MarginBound",
-    "MaximalDiscrepancy",
-    "NestedCrossValidation",
-    "Permutation",
-    "PermutationBound",
-    "Rademacher",
-    "RademacherBound",
-    "RandomizedSearch",
-    "RegretStudy",
-    "Resubstitution",
-    "RiskCurve",
-    "RowsAndLabels",
-    "StumpClassifier",
-    "TwoStagePermutation",
-    "VCBound",
-    "VCPenalty",
-    "__version__",
-    "audit",
-    "bounds",
-    "compare",
-    "effective_vc_dimension",
-    "estimate",
-    "expected_discrepancy",
-    "generalized_degrees_of_freedom",
-    "label_bootstrap_complexity",
-    "maximal_discrepancy",
-    "penalties",
-    "permutation_complexity",
-    "permutation_test",
-    "permutation_test_columns",
-    "rademacher_complexity",
-    "regret_study",
-]
+from outsample import bounds as bounds
+from outsample import penalties as penalties
+from outsample.criteria.approximate import ApproximateLeaveOneOut as ApproximateLeaveOneOut
+from outsample.criteria.auto import Auto as Auto
+from outsample.criteria.base import Criterion as Criterion
+from outsample.criteria.bootstrap import Bootstrap as Bootstrap
+from outsample.criteria.bounds import DiscrepancyBound as DiscrepancyBound
+from outsample.criteria.bounds import MarginBound as MarginBound
+from outsample.criteria.bounds import PermutationBound as PermutationBound
+from outsample.criteria.bounds import RademacherBound as RademacherBound
+from outsample.criteria.bounds import VCBound as VCBound
+from outsample.criteria.covariance import CovariancePenalty as CovariancePenalty
+from outsample.criteria.covariance import generalized_degrees_of_freedom as generalized_degrees_of_freedom
+from outsample.criteria.cross_validation import CrossValidation as CrossValidation
+from outsample.criteria.cross_validation import HoldOut as HoldOut
+from outsample.criteria.discrepancy import ExpectedDiscrepancy as ExpectedDiscrepancy
+from outsample.criteria.discrepancy import MaximalDiscrepancy as MaximalDiscrepancy
+from outsample.criteria.formulas import AIC as AIC
+from outsample.criteria.formulas import BIC as BIC
+from outsample.criteria.formulas import FPE as FPE
+from outsample.criteria.formulas import GCV as GCV
+from outsample.criteria.formulas import MallowsCp as MallowsCp
+from outsample.criteria.formulas import VCPenalty as VCPenalty
+from outsample.criteria.labels import LabelBootstrap as LabelBootstrap
+from outsample.criteria.labels import Permutation as Permutation
+from outsample.criteria.labels import Rademacher as Rademacher
+from outsample.criteria.labels import Resubstitution as Resubstitution
+from outsample.criteria.leave_one_out import LeaveOneOut as LeaveOneOut
+from outsample.criteria.nested import NestedCrossValidation as NestedCrossValidation
+from outsample.criteria.rows_and_labels import RowsAndLabels as RowsAndLabels
+from outsample.criteria.two_stage import TwoStagePermutation as TwoStagePermutation
+from outsample.curve import ErrorEstimate as ErrorEstimate
+from outsample.curve import RiskCurve as RiskCurve
+from outsample.estimators import ForwardStepwise as ForwardStepwise
+from outsample.estimators import LeadingColumns as LeadingColumns
+from outsample.hypotheses import HypothesisSet as HypothesisSet
+from outsample.hypotheses import StumpClassifier as StumpClassifier
+from outsample.questions.audit import Audit as Audit
+from outsample.questions.audit import audit as audit
+from outsample.questions.column_tests import permutation_test_columns as permutation_test_columns
+from outsample.questions.compare import Comparison as Comparison
+from outsample.questions.compare import compare as compare
+from outsample.questions.complexity import expected_discrepancy as expected_discrepancy
+from outsample.questions.complexity import label_bootstrap_complexity as label_bootstrap_complexity
+from outsample.questions.complexity import maximal_discrepancy as maximal_discrepancy
+from outsample.questions.complexity import permutation_complexity as permutation_complexity
+from outsample.questions.complexity import rademacher_complexity as rademacher_complexity
+from outsample.questions.effective_vc import effective_vc_dimension as effective_vc_dimension
+from outsample.questions.estimate import estimate as estimate
+from outsample.questions.regret import RegretStudy as RegretStudy
+from outsample.questions.regret import regret_study as regret_study
+from outsample.questions.search import GridSearch as GridSearch
+from outsample.questions.search import RandomizedSearch as RandomizedSearch
+from outsample.questions.significance import permutation_test as permutation_test

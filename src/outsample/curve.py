@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from outsample.losses import Loss
-from outsample.numerals import numeral
-
-Floats = NDArray[np.float64]
+from outsample.losses.base import Loss
+from outsample.running.arrays import Floats
 
 # Marks fields that hold something for every model, with the axis of the models.
 _MODELS_FIRST, _MODELS_LAST = {"models": 0}, {"models": -1}
@@ -273,3 +271,18 @@ def _quantile(probability: float, freedom: int | None) -> float:
     if freedom is None:
         return float(stats.norm.ppf(probability))
     return float(stats.t.ppf(probability, freedom))
+
+
+WRITTEN_OUT = 1e9
+
+
+def numeral(value: float, digits: int = 4) -> str:
+    """A number in significant digits; large ones are written out: 123, not 1.2e+02.
+
+    Examples
+    --------
+    >>> numeral(0.01234, 2), numeral(123.4, 2), numeral(29874.3), numeral(2e12)
+    ('0.012', '123', '29874', '2e+12')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < WRITTEN_OUT else text

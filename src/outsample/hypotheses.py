@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from outsample.running.arrays import Array, Floats
 
 
 class HypothesisSet:

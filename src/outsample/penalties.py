@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from outsample.running.arrays import Floats
 
 # How far from 1 a ratio d/n may be and still be 1: d is a sum of n rounded leverages.
 _ROUNDING = 1e-9

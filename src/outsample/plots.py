@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outsample.losses import Floats
+from outsample.questions.contest import checked_choice
 from outsample.rules import as_rule
-from outsample.searching import checked_choice
+from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
-    from outsample.comparing import Comparison
     from outsample.curve import ErrorEstimate, RiskCurve
-    from outsample.significance_record import PermutationTest
+    from outsample.questions.compare import Comparison
+    from outsample.questions.significance import PermutationTest
+
 
 # Okabe & Ito's colours, the palest ones darkened so that a thin line is seen on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3A9BD0", "#000000", "#6A4FBF")

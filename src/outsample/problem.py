@@ -4,61 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.cached import cached_property
-from outsample.choosing_losses import choose_loss
-from outsample.chunks import chunks
 from outsample.curve import RiskCurve
-from outsample.fingerprints import fingerprint
-from outsample.learners import is_pairwise, takes_weight
-from outsample.losses import RELATIVE_ROUNDING, Floats, Loss, Statistic, weighted_mean
-from outsample.paths import Design, Path, find_path
-from outsample.progress import Progress, silent
-from outsample.running import child_integer, seed_sequence
-from outsample.tables import as_pairs, as_table, n_rows, rows
-from outsample.target import Target, as_target
-from outsample.threads import one_blas_thread
-
-Array = NDArray[Any]
+from outsample.data.learners import is_pairwise, takes_weight
+from outsample.data.tables import as_pairs, as_table, n_rows, rows
+from outsample.data.target import Target, as_target
+from outsample.losses.base import RELATIVE_ROUNDING, Loss, Statistic, weighted_mean
+from outsample.losses.choice import choose_loss
+from outsample.paths.base import Design, Path
+from outsample.paths.dispatch import find_path
+from outsample.running.arrays import Array, Floats, chunks
+from outsample.running.progress import Progress, silent
+from outsample.running.seeds import child_integer, seed_sequence
+from outsample.running.store import StoredUnits, UnitStore
+from outsample.running.threads import cached_property, one_blas_thread
+from outsample.running.units import fingerprint
 
 MEMORY_BUDGET = 512 * 2**20
 
 LARGEST_WEIGHT = 1e75
 
 LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
-
-
-class UnitStore(Protocol):
-    """Keeps arrays by name, durably."""
-
-    def get(self, unit: str) -> tuple[Array, ...] | None:
-        """The arrays kept under a name, None when there are none."""
-
-    def put(self, unit: str, arrays: Sequence[Array]) -> None:
-        """Keep arrays under a name."""
-
-
-@dataclass(frozen=True)
-class StoredUnits:
-    """One stream of units in a store: arrays, or tuples of arrays, by position."""
-
-    store: UnitStore
-    stream: str
-
-    def get(self, index: int) -> Any | None:
-        """The result at a position, None when it is not finished."""
-        arrays = self.store.get(f"{self.stream}/{index}")
-        if arrays is None:
-            return None
-        return arrays[0] if len(arrays) == 1 else arrays
-
-    def put(self, index: int, result: Any) -> None:
-        """Keep the result at a position."""
-        self.store.put(f"{self.stream}/{index}", result if isinstance(result, tuple) else (result,))
 
 
 @dataclass(frozen=True, eq=False)

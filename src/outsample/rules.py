@@ -1,16 +1,186 @@
-"""From a risk curve to the chosen model. Curves come simplest first."""
+"""Penalised selection: from estimates of each model's error to a choice among many (Bartlett, Boucheron & Lugosi, §2).
+
+If each estimate R_k satisfies P[e_out(k) > R_k + ε] ≤ γ e^{−2mε²}, then the model that minimises R_k + √(ln k/m) has,
+with probability 1 − δ, an error of at most that minimum plus √(ln(2γ/δ)/(2m)), however many models there are; k counts
+them from the simplest. In the mean it is as good as the best trade of approximation error against complexity.
+"""
 
 from __future__ import annotations
 
 import difflib
+import html
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from outsample.curve import RiskCurve
-from outsample.losses import RELATIVE_ROUNDING, Floats
-from outsample.penalized import oracle_terms
+from outsample.losses.base import RELATIVE_ROUNDING
+from outsample.running.arrays import Floats
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How sharply a criterion's estimates concentrate: P[e_out > R + ε] ≤ gamma e^{−2mε²}.
+
+    Attributes
+    ----------
+    m : the number of independent losses that would concentrate as sharply.
+    gamma : the factor in front.
+    proved : whether there is a theorem; otherwise m is a convention.
+    source : the theorem, or the reason of the convention.
+    """
+
+    m: float
+    gamma: float
+    proved: bool
+    source: str
+
+
+def _size(share: float, gamma: float, source: str, proved: bool = True) -> tuple[float, float, bool, str]:
+    return share, gamma, proved, source
+
+
+_DRAWN = "the deviation of its complexity, without the factor 2 that would make it a bound"
+_LEFT_OUT = "every row is judged once by a model that did not see it"
+
+_SHARES: dict[str, tuple[float, float, bool, str]] = {
+    "vc-bound": _size(1 / 2, 1, "Bartlett, Boucheron & Lugosi (5)"),
+    "vc-entropy-bound": _size(1 / 80, 2, "Bartlett, Boucheron & Lugosi, Theorem 6"),
+    "margin-bound": _size(math.log(2) / 8, 4, "Bartlett, Boucheron & Lugosi, Theorem 7"),
+    "discrepancy": _size(1 / 21, 3, "Bartlett, Boucheron & Lugosi, Theorem 8"),
+    "discrepancy-bound": _size(1 / 21, 3, "Bartlett, Boucheron & Lugosi, Theorem 8"),
+    "expected-discrepancy": _size(1 / 9, 2, "Bartlett, Boucheron & Lugosi, Theorem 9"),
+    "rademacher-bound": _size(1 / 9, 2, "Bartlett, Boucheron & Lugosi, Theorem 9"),
+    # Lemma 3 of Magdon-Ismail & Mertsalov: one sample moves P_in by 4/n, and sup (e_out − e_in) by 1/n in 0–1 units;
+    # McDiarmid with deviations 4ε/5 and ε/5 gives 2 e^{−2nε²/25}.
+    "permutation-bound": _size(1 / 25, 2, "Magdon-Ismail & Mertsalov, Lemma 3, and McDiarmid's inequality"),
+    "permutation": _size(1 / 25, 2, _DRAWN, proved=False),
+    "label-bootstrap": _size(1 / 25, 2, _DRAWN, proved=False),
+    "two-stage": _size(1 / 25, 2, _DRAWN, proved=False),
+    "rademacher": _size(1 / 9, 2, _DRAWN, proved=False),
+    **{name: _size(1, 1, _LEFT_OUT, proved=False) for name in ("kfold", "loo", "alo", "bootstrap", "632", "632+")},
+}
+_CONVENTION = _size(1 / 2, 1, "as for the VC bound, for want of a theorem of its own", proved=False)
+
+
+def sample_size(criterion: str, n: int, held_out: float | None = None) -> SampleSize:
+    """The m and γ of a criterion by name, for n samples; `held_out` independent losses are their own m."""
+    if held_out is not None:
+        return SampleSize(float(held_out), 1.0, True, "Hoeffding's inequality on held-out losses")
+    share, gamma, proved, source = _SHARES.get(criterion, _CONVENTION)
+    return SampleSize(share * n, gamma, proved, source)
+
+
+def log_term(n_models: int, m: float, *, fast: bool = False, loss_range: float = 1.0) -> Floats:
+    """√(ln k/m), or 2 ln k/m in the fast-rate form, for k = 1 … n_models, (models,), times the range of the loss."""
+    if not m > 0:
+        raise ValueError(f"m must be positive, got {m!r}")
+    logarithm = np.log(np.arange(1, n_models + 1))
+    return np.asarray(loss_range * (2 * logarithm / m if fast else np.sqrt(logarithm / m)))
+
+
+def penalized_risk(risk: Any, m: float, *, fast: bool = False, loss_range: float = 1.0) -> Floats:
+    """R_k + √(ln k/m), (models,), simplest first (Theorem 1); with `fast` R_k + 2 ln k/m (Theorem 2).
+
+    The fast form is for estimates with P[e_out > R + ε] ≤ γ e^{−mε}.
+    """
+    estimates = np.asarray(risk, dtype=np.float64)
+    return np.asarray(estimates + log_term(len(estimates), m, fast=fast, loss_range=loss_range))
+
+
+@dataclass(frozen=True, eq=False)
+class OracleTerms:
+    """The oracle inequality, term by term, (models,) simplest first.
+
+    E e_out(chosen) − e* ≤ min_k (complexity_k + log_term_k + approximation_k) + remainder.
+
+    Attributes
+    ----------
+    approximation : what the best of each class loses against the best of all. It cannot be observed; the in-sample
+        error above the least one on the curve stands in for it.
+    complexity : R_k − e_in(k).
+    log_term : the price of choosing among k models.
+    remainder : √(ln(2γe)/(2m)), or ln(2γe)/m in the fast-rate form.
+    penalized : (models,) what the rule minimises, R_k + log_term.
+    size : the criterion's m and γ.
+    """
+
+    approximation: Floats
+    complexity: Floats
+    log_term: Floats
+    remainder: float
+    penalized: Floats
+    size: SampleSize
+
+    @property
+    def total(self) -> Floats:
+        """Sum of the three terms, (models,)."""
+        return self.approximation + self.complexity + self.log_term
+
+    @property
+    def chosen(self) -> int:
+        """The model the rule picks: least penalised risk, the simplest of equals."""
+        return int(np.argmin(np.where(np.isnan(self.penalized), np.inf, self.penalized)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain Python values."""
+        arrays = ("approximation", "complexity", "log_term", "penalized", "total")
+        return {name: getattr(self, name).tolist() for name in arrays} | {
+            "remainder": self.remainder,
+            "chosen": self.chosen,
+            "m": self.size.m,
+            "gamma": self.size.gamma,
+            "proved": self.size.proved,
+            "source": self.size.source,
+        }
+
+    def _repr_html_(self) -> str:
+        names = ("approximation", "complexity", "log_term", "total", "penalized")
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *names))
+        body = "".join(
+            f"<tr><td>{k}{' (chosen)' if k == self.chosen else ''}</td>"
+            + "".join(f"<td>{getattr(self, name)[k]:.4g}</td>" for name in names)
+            + "</tr>"
+            for k in range(len(self.penalized))
+        )
+        basis = f"remainder {self.remainder:.4g}; m = {self.size.m:.4g}: {self.size.source}"
+        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(basis)}</p>"
+
+
+def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False) -> OracleTerms:
+    """The terms of the oracle inequality for a risk curve, with the criterion's own m unless told.
+
+    The remainder is that of the tail 2γ e^{−2mε²} of Theorem 1; the source prints ln(γe) in its place, without the 2.
+    For a loss that is not between 0 and 1 the logarithmic term is scaled by the largest in-sample risk, but by no
+    more than that of predicting without looking at X.
+    """
+    size = sample_size(curve.criterion, curve.n_samples, curve.held_out)
+    if m is not None:
+        size = SampleSize(float(m), size.gamma, proved=False, source="given")
+    loss_range = _loss_range(curve)
+    price = log_term(len(curve), size.m, fast=fast, loss_range=loss_range)
+    tail = math.log(2 * size.gamma * math.e)
+    return OracleTerms(
+        approximation=curve.in_sample - np.nanmin(curve.in_sample),
+        complexity=curve.out_sample - curve.in_sample,
+        log_term=price,
+        remainder=loss_range * (tail / size.m if fast else math.sqrt(tail / (2 * size.m))),
+        penalized=curve.out_sample + price,
+        size=size,
+    )
+
+
+def _loss_range(curve: RiskCurve) -> float:
+    """What stands in for the range of the loss; 1 for losses in [0, 1] and for scores, whose risks are negative."""
+    known = curve.in_sample[np.isfinite(curve.in_sample)]
+    if curve.loss.unit_interval or (known < 0).any():
+        return 1.0
+    largest = float(known.max(initial=0.0))
+    return (min(largest, curve.scale) if curve.scale > 0 else largest) or curve.scale or 1.0
+
 
 Rule = Callable[[RiskCurve], int]
 

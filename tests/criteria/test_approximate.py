@@ -25,10 +25,10 @@ from sklearn.svm import LinearSVC, LinearSVR
 from threadpoolctl import threadpool_limits
 
 import outsample
-from outsample.approximate_leave_one_out import LocalObjective, left_out_predictors
-from outsample.criteria import ApproximateLeaveOneOut
-from outsample.learners import fit, respond
-from outsample.linear_objectives import Labels, objectives_of
+from outsample.criteria.approximate import ApproximateLeaveOneOut
+from outsample.data.learners import fit, respond
+from outsample.paths.penalised.approximate import LocalObjective, left_out_predictors
+from outsample.paths.penalised.objectives import Labels, objectives_of
 from outsample.problem import pose
 
 N, P = 150, 4

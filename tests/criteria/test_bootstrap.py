@@ -21,12 +21,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample import Bootstrap
-from outsample.bags import draw_bags, drawing_units, weight_repeats
-from outsample.bootstrap_estimates import out_of_bag, weight_632_plus
 from outsample.criteria import bootstrap as criterion_module
-from outsample.criteria.fits_on_rows import BAGS
+from outsample.evidence.rows import BAGS
 from outsample.problem import ROW_SPLITS, pose
-from outsample.running import child_seed, seed_sequence
+from outsample.resampling.bags import draw_bags, drawing_units, out_of_bag, weight_632_plus, weight_repeats
+from outsample.running.seeds import child_seed, seed_sequence
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "bootstrap_r.json").read_text())
 X = np.array(REFERENCE["X"])

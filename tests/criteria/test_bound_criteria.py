@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import bounds
-from outsample.criteria import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
+from outsample.criteria.bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
 from outsample.problem import pose
 
 

@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample import CrossValidation, GridSearch
+from outsample.cli.grammar import criterion_of
 from outsample.criteria import as_criterion
 from outsample.problem import pose
-from outsample.settings import criterion_of
 
 X, y = load_iris(return_X_y=True)
 X = X + np.random.default_rng(0).normal(0, 0.01, X.shape)

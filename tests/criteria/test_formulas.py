@@ -10,9 +10,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import penalties
-from outsample.criteria import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty, as_criterion
-from outsample.paths.neighbors import NeighborsPath
-from outsample.paths.ridge import RidgePath
+from outsample.criteria import as_criterion
+from outsample.criteria.formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
+from outsample.paths.linear.ridge import RidgePath
+from outsample.paths.neighbors.votes import NeighborsPath
 from outsample.problem import pose
 
 X, Y = load_diabetes(return_X_y=True)

@@ -9,22 +9,16 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import estimate
-from outsample.criteria import (
-    Auto,
-    Bootstrap,
-    CovariancePenalty,
-    CrossValidation,
-    ExpectedDiscrepancy,
-    HoldOut,
-    LabelBootstrap,
-    LeaveOneOut,
-    MaximalDiscrepancy,
-    NestedCrossValidation,
-    Permutation,
-    Rademacher,
-    RowsAndLabels,
-    TwoStagePermutation,
-)
+from outsample.criteria.auto import Auto
+from outsample.criteria.bootstrap import Bootstrap
+from outsample.criteria.covariance import CovariancePenalty
+from outsample.criteria.cross_validation import CrossValidation, HoldOut
+from outsample.criteria.discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
+from outsample.criteria.labels import LabelBootstrap, Permutation, Rademacher
+from outsample.criteria.leave_one_out import LeaveOneOut
+from outsample.criteria.nested import NestedCrossValidation
+from outsample.criteria.rows_and_labels import RowsAndLabels
+from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.problem import pose
 
 SEEDS = 200

@@ -10,10 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import outsample
 from outsample import NestedCrossValidation
-from outsample.bags import drawing_units
-from outsample.criteria.nested import _random_folds
-from outsample.nested_estimates import NestedRepeat, nested_estimate
+from outsample.criteria.nested import NestedRepeat, _random_folds, nested_estimate
 from outsample.problem import pose
+from outsample.resampling.bags import drawing_units
 
 
 def _data(n=40):

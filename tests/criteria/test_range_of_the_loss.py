@@ -7,10 +7,12 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from outsample import GridSearch
-from outsample.criteria import MaximalDiscrepancy, PermutationBound, as_criterion
-from outsample.losses import LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
+from outsample.criteria import as_criterion
+from outsample.criteria.bounds import PermutationBound
+from outsample.criteria.discrepancy import MaximalDiscrepancy
+from outsample.losses.pointwise import LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
+from outsample.losses.whole_set import ScorerLoss
 from outsample.problem import pose
-from outsample.scorers import ScorerLoss
 
 ROWS = np.arange(40.0)
 X = np.column_stack([ROWS, np.random.default_rng(0).normal(size=40)])

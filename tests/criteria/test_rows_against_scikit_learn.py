@@ -27,7 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample.criteria import CrossValidation, LeaveOneOut
+from outsample.criteria.cross_validation import CrossValidation
+from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.problem import pose
 
 CANCER = tuple(part[:200] for part in load_breast_cancer(return_X_y=True))

@@ -10,8 +10,9 @@ from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.criteria import CrossValidation, HoldOut, LeaveOneOut
-from outsample.learners import FitError
+from outsample.criteria.cross_validation import CrossValidation, HoldOut
+from outsample.criteria.leave_one_out import LeaveOneOut
+from outsample.data.learners import FitError
 from outsample.problem import pose
 
 X, Y = load_iris(return_X_y=True)

@@ -20,11 +20,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.criteria import CrossValidation, HoldOut, LeaveOneOut
-from outsample.paths.headed import HeadedPath
-from outsample.paths.kernel_ridge import KernelRidgePath
-from outsample.paths.neighbors import NeighborsPath
-from outsample.paths.ridge import RidgeClassifierPath, RidgePath
+from outsample.criteria.cross_validation import CrossValidation, HoldOut
+from outsample.criteria.leave_one_out import LeaveOneOut
+from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
+from outsample.paths.neighbors.votes import NeighborsPath
+from outsample.paths.pipeline import HeadedPath
 from outsample.problem import pose
 
 REFERENCE = Path(__file__).parents[1] / "reference"

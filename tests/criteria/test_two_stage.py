@@ -10,14 +10,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample.closed_forms import new_row_optimism
-from outsample.criteria import Auto, CovariancePenalty, Permutation, RowsAndLabels, TwoStagePermutation
-from outsample.criteria.calibrated_reference import calibrated_reference
-from outsample.criteria.reference_engine import _Judge
-from outsample.criteria.row_engine import split_seed
-from outsample.criteria.rows_and_labels import share_seen, smoothed
+from outsample.criteria.auto import Auto
+from outsample.criteria.covariance import CovariancePenalty
+from outsample.criteria.labels import Permutation
+from outsample.criteria.rows_and_labels import RowsAndLabels, share_seen, smoothed
+from outsample.criteria.two_stage import TwoStagePermutation
+from outsample.evidence.references import _Judge, calibrated_reference
+from outsample.evidence.rows import split_seed
+from outsample.paths.linear.closed_forms import new_row_optimism
 from outsample.problem import pose
-from outsample.references import ClassReference, ValueReference
+from outsample.resampling.references import ClassReference, ValueReference
 
 NEW = (TwoStagePermutation(), RowsAndLabels())
 

@@ -15,18 +15,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, estimate
-from outsample.criteria import (
-    CRITERIA,
-    Bootstrap,
-    CovariancePenalty,
-    CrossValidation,
-    LabelBootstrap,
-    NestedCrossValidation,
-    Permutation,
-)
-from outsample.draws import FreePermutation, WithReplacement
+from outsample.criteria import CRITERIA
+from outsample.criteria.bootstrap import Bootstrap
+from outsample.criteria.covariance import CovariancePenalty
+from outsample.criteria.cross_validation import CrossValidation
+from outsample.criteria.labels import LabelBootstrap, Permutation
+from outsample.criteria.nested import NestedCrossValidation
 from outsample.problem import pose
-from outsample.references import value_reference
+from outsample.resampling.labels import FreePermutation, WithReplacement
+from outsample.resampling.references import value_reference
 
 RNG = np.random.default_rng(0)
 N = 60

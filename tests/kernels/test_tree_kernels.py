@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
-from outsample._kernels.trees_leaves import n_listed
-from outsample._kernels.trees_packed_groups import allowance, exceeds, node_of
-from outsample._kernels.trees_presort import CLOSENESS, presort
-from outsample.paths.tree_growth import Grower, Stopping
+from outsample._kernels.trees.leaves import n_listed
+from outsample._kernels.trees.packed import allowance, exceeds, node_of
+from outsample._kernels.trees.presort import CLOSENESS, presort
+from outsample.paths.trees.growth import Grower, Stopping
 
 KINDS = [(2, "gini"), (2, "entropy"), (4, "gini"), (4, "entropy"), (0, "squared_error")]
 FREE = Stopping(max_leaves=2, max_depth=99, min_split=2, min_leaf=1, min_decrease=0.0)

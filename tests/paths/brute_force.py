@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from outsample.learners import fit, respond
-from outsample.tables import n_rows, rows
+from outsample.data.learners import fit, respond
+from outsample.data.tables import n_rows, rows
 
 
 def smoother_matrix(path, X, weight=None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from outsample.learners import fit, respond
+from outsample.data.learners import fit, respond
 from outsample.paths.base import Path
 
 

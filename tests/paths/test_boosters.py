@@ -9,9 +9,9 @@ from contract import assert_equal_predictions, check_contract
 from corner_cases import awkward_table, binary, real, smooth_table, three_classes, weights, with_holes
 from scipy import sparse
 
-from outsample.paths import boosters
-from outsample.paths.boosters import LightGBMPath, XGBoostPath
+from outsample.paths import ensembles as boosters
 from outsample.paths.dispatch import find_path
+from outsample.paths.ensembles import LightGBMPath, XGBoostPath
 from outsample.paths.refit import RefitPath
 
 lightgbm = pytest.importorskip("lightgbm")

@@ -10,10 +10,10 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-from outsample.paths import find_path
-from outsample.paths.components import ForwardStepwisePath, PartialLeastSquaresPath
+from outsample.estimators import ForwardStepwise
+from outsample.paths.dispatch import find_path
+from outsample.paths.linear.components import ForwardStepwisePath, PartialLeastSquaresPath
 from outsample.paths.refit import RefitDesign
-from outsample.stepwise import ForwardStepwise
 
 
 @pytest.fixture(autouse=True)

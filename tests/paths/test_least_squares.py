@@ -13,10 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from outsample.columns import LeadingColumns
-from outsample.paths import RefitPath, find_path
-from outsample.paths.least_squares import LeastSquaresPath
-from outsample.paths.refit import RefitDesign
+from outsample.estimators import LeadingColumns
+from outsample.paths.dispatch import find_path
+from outsample.paths.linear.least_squares import LeastSquaresPath
+from outsample.paths.refit import RefitDesign, RefitPath
 
 
 @pytest.fixture(autouse=True)

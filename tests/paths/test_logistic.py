@@ -7,7 +7,7 @@ from corner_cases import awkward_table, binary, smooth_table, three_classes, wei
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from outsample.paths.logistic import LogisticPath
+from outsample.paths.penalised.logistic import LogisticPath
 from outsample.paths.refit import RefitDesign, RefitPath
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import CrossValidation, GridSearch
-from outsample.paths import RefitPath, find_path
+from outsample.paths.dispatch import find_path
 from outsample.paths.mixed import MixedPath
+from outsample.paths.refit import RefitPath
 
 LEAVES = [9, None, 2, 40, 5]
 

@@ -8,10 +8,10 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
 from compiler_switch import printed_with_and_without_compiler
-from outsample.paths import nearest_pairs
-from outsample.paths import nearest_rows as searching
-from outsample.paths.nearest_rows import distances_to, nearest_rows
-from outsample.paths.neighbor_lists import NeighborSearch
+from outsample.paths.neighbors import nearest as nearest_pairs
+from outsample.paths.neighbors import nearest as searching
+from outsample.paths.neighbors.lists import NeighborSearch
+from outsample.paths.neighbors.nearest import distances_to, nearest_rows
 
 
 @pytest.fixture(params=["every row with all", "each pair once"])

@@ -13,9 +13,10 @@ from threadpoolctl import threadpool_limits
 
 import outsample
 from compiler_switch import printed_with_and_without_compiler
-from outsample.paths import RefitPath, find_path
 from outsample.paths.base import Design
-from outsample.paths.neighbors import NeighborsPath
+from outsample.paths.dispatch import find_path
+from outsample.paths.neighbors.votes import NeighborsPath
+from outsample.paths.refit import RefitPath
 
 SEARCHES = [
     {},

@@ -3,7 +3,7 @@
 import pytest
 from random_settings import differences, random_case
 
-from outsample.paths.neighbors import NeighborsDesign
+from outsample.paths.neighbors.votes import NeighborsDesign
 from outsample.paths.refit import RefitPath
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("one_thread")]

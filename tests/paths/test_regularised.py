@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso
 
 from outsample._kernels.coordinate_descent import descend
-from outsample.paths.penalised_quadratic import minimise, solved_on_support
+from outsample.paths.penalised.elastic_net import ElasticNetPath
+from outsample.paths.penalised.newton import minimise, solved_on_support
 from outsample.paths.refit import RefitDesign, RefitPath
-from outsample.paths.regularised import ElasticNetPath
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,11 +13,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
-from outsample.paths import RefitPath, find_path
 from outsample.paths.base import Design
-from outsample.paths.kernel_ridge import KernelRidgePath
-from outsample.paths.refit import RefitDesign
-from outsample.paths.ridge import RidgeClassifierPath, RidgePath
+from outsample.paths.dispatch import find_path
+from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
+from outsample.paths.refit import RefitDesign, RefitPath
 
 ALPHAS = [1.0, 0.01, 1e3, 1.0]
 KERNELS = [

@@ -18,9 +18,9 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.learners import FitError
+from outsample.data.learners import FitError
+from outsample.paths.ensembles import StagedPath
 from outsample.paths.refit import RefitPath
-from outsample.paths.staged import StagedPath
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

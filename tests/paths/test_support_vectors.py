@@ -7,9 +7,9 @@ from corner_cases import awkward_table, binary, real, smooth_table, three_classe
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
-from outsample.paths import support_vectors
+from outsample.paths.penalised import support_vectors
+from outsample.paths.penalised.support_vectors import SupportVectorPath
 from outsample.paths.refit import RefitDesign, RefitPath
-from outsample.paths.support_vectors import SupportVectorPath
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,11 +11,13 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample.paths import RefitPath, find_path, tree_growth
 from outsample.paths.base import Design
-from outsample.paths.tree_cuts import FittedTree
-from outsample.paths.tree_growth import Grower, Stopping
-from outsample.paths.trees import TreePath
+from outsample.paths.dispatch import find_path
+from outsample.paths.refit import RefitPath
+from outsample.paths.trees import growth as tree_growth
+from outsample.paths.trees.cuts import FittedTree
+from outsample.paths.trees.growth import Grower, Stopping
+from outsample.paths.trees.leaves import TreePath
 
 SIZES = [2, 3, 5, 9, 20]
 

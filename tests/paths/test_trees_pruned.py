@@ -8,9 +8,10 @@ from contract import check_contract
 from corner_cases import awkward_table, binary, real, smooth_table, three_classes, weights, with_holes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample.paths import RefitPath, find_path
 from outsample.paths.base import Design
-from outsample.paths.pruned import DepthPath, PruningPath
+from outsample.paths.dispatch import find_path
+from outsample.paths.refit import RefitPath
+from outsample.paths.trees.pruning import DepthPath, PruningPath
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 
 from outsample.datasets import plane_problem
-from outsample.progress import silent
+from outsample.running.progress import silent
 from outsample.studies import table4
-from outsample.studies.many_splits import Work, regrets
-from outsample.studies.split_study import Episodes
+from outsample.studies.splits import Episodes, Work, regrets
 
 N_SPLITS = 40
 N_TRIALS = 50_000

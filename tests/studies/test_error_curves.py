@@ -7,9 +7,9 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample._kernels.tree_routes import wrong_answers
+from outsample._kernels.trees.routes import wrong_answers
 from outsample.studies.error_curves import Neighbors, Trees
-from outsample.studies.split_study import (
+from outsample.studies.splits import (
     Episodes,
     Regrets,
     estimates,

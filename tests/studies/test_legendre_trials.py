@@ -10,7 +10,7 @@ from outsample import penalties
 from outsample._kernels import legendre
 from outsample.datasets import LegendreProblem
 from outsample.studies import figure3, figure6, table1, table3, table4
-from outsample.studies.legendre_trials import BLOCK, ORDER, RIDGE, Setting, draw_trials, trials
+from outsample.studies.legendre import BLOCK, ORDER, RIDGE, Setting, draw_trials, trials
 
 N_SHORT = 20_000
 

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.studies.regret_record import RegretStudy
+from outsample.questions.regret import RegretStudy
 
 LEARNERS = {
     "k-NN": (KNeighborsClassifier(), {"n_neighbors": range(1, 9)}),

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .options import OPTIONS
+from outsample._kernels.options import OPTIONS
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def"
 """Compiled trials of model selection among polynomials: data in, estimates, selections and regrets out.
 
 A trial is one data set y = f(x) + σε with f a sum of Legendre polynomials L_i. The models are linear smoothers, so
@@ -13,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .options import INNER, OPTIONS, REGROUPED
+from outsample._kernels.options import INNER, OPTIONS, REGROUPED
 
 LOO, PERM, VC, FPE, TRUE = 0, 1, 2, 3, 4
 N_METHODS = 4

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def"
 """Compiled choice of the nearest rows: approximate distances decide where they can, exact ones where they cannot.
 
 A matrix product in single precision gives all squared distances of some rows up to a known error. The columns are
@@ -15,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .options import LENT, LENT_INNER, REGROUPED
+from outsample._kernels.options import LENT, LENT_INNER, REGROUPED
 
 SMALLEST = 1e-37
 """Below this, single precision loses its relative accuracy."""

@@ -4,15 +4,17 @@ Every function has the constants its proof supports; where a source prints other
 `printed`. A limit at or above 1 is reported as it is and called `vacuous`.
 """
 
-from .margin import linear_margin_bound, margin_bound
-from .permutation import (
+from __future__ import annotations
+
+from outsample.bounds.margin import linear_margin_bound, margin_bound
+from outsample.bounds.permutation import (
     expected_permutation_bound,
     one_permutation_bound,
     permutation_bound,
     permutation_complexity_bound,
 )
-from .record import Bound, from_squared_units
-from .uniform import (
+from outsample.bounds.record import Bound, from_squared_units
+from outsample.bounds.uniform import (
     empirical_vc_bound,
     expected_discrepancy_bound,
     holdout_bound,

@@ -6,14 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from outsample.lending import lend
-
-from .record import Bound, as_number, check_delta, check_rate, check_size, deviation, limit
-
-Floats = NDArray[np.float64]
+from outsample.bounds.record import Bound, as_number, check_delta, check_rate, check_size, deviation, limit
+from outsample.data.lending import lend
+from outsample.running.arrays import Floats
 
 CONSTANT = 27.18
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .record import Bound, check_complexity, check_delta, check_rate, check_size, deviation, from_squared_units, limit
+from outsample.bounds.record import (
+    Bound,
+    check_complexity,
+    check_delta,
+    check_rate,
+    check_size,
+    deviation,
+    from_squared_units,
+    limit,
+)
 
 SETTING = "independent samples, two classes, and a complexity maximised over the whole hypothesis set"
 

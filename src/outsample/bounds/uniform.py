@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .record import Bound, as_number, check_complexity, check_delta, check_rate, check_size, deviation, limit
+from outsample.bounds.record import (
+    Bound,
+    as_number,
+    check_complexity,
+    check_delta,
+    check_rate,
+    check_size,
+    deviation,
+    limit,
+)
 
 INDEPENDENT = "independent samples and two classes"
 BARTLETT = "Bartlett, Boucheron & Lugosi"

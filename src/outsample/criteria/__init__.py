@@ -6,20 +6,20 @@ import difflib
 from functools import partial
 from typing import Any
 
-from .approximate import ApproximateLeaveOneOut
-from .auto import Auto
-from .base import Criterion
-from .bootstrap import Bootstrap
-from .bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
-from .covariance import CovariancePenalty, generalized_degrees_of_freedom
-from .discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
-from .formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
-from .labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
-from .nested import NestedCrossValidation
-from .one_row_out import LeaveOneOut
-from .rows import CrossValidation, HoldOut
-from .rows_and_labels import RowsAndLabels
-from .two_stage import TwoStagePermutation
+from outsample.criteria.approximate import ApproximateLeaveOneOut
+from outsample.criteria.auto import Auto
+from outsample.criteria.base import Criterion
+from outsample.criteria.bootstrap import Bootstrap
+from outsample.criteria.bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
+from outsample.criteria.covariance import CovariancePenalty, generalized_degrees_of_freedom
+from outsample.criteria.cross_validation import CrossValidation, HoldOut
+from outsample.criteria.discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
+from outsample.criteria.formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
+from outsample.criteria.labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
+from outsample.criteria.leave_one_out import LeaveOneOut
+from outsample.criteria.nested import NestedCrossValidation
+from outsample.criteria.rows_and_labels import RowsAndLabels
+from outsample.criteria.two_stage import TwoStagePermutation
 
 CRITERIA: dict[str, Any] = {
     "permutation": Permutation,

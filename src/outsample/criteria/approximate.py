@@ -7,25 +7,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from outsample.approximate_leave_one_out import left_out_predictors, reproduced_left_out
-from outsample.criteria.base import Criterion
-from outsample.criteria.row_criterion import error_of_mean
+from outsample.criteria.base import Criterion, error_of_mean
 from outsample.curve import RiskCurve
-from outsample.fingerprints import fingerprint
-from outsample.learners import FitError, fit, last_step, respond, seeded, with_params
-from outsample.lending import lend
-from outsample.linear_objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
-from outsample.losses import Floats
+from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
+from outsample.data.lending import lend
+from outsample.losses.whole_set import SetLoss
+from outsample.paths.penalised.approximate import left_out_predictors, reproduced_left_out
+from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.problem import Problem
-from outsample.running import spread
-from outsample.scorers import SetLoss
-
-Array = NDArray[Any]
+from outsample.running.arrays import Array, Floats
+from outsample.running.units import fingerprint
+from outsample.running.workers import spread
 
 DOUBTFUL_LEVERAGE = 0.8
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
-from outsample.criteria.one_row_out import LeaveOneOut
+from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.curve import RiskCurve
-from outsample.losses import SquaredLoss
+from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem
-from outsample.threads import one_blas_thread
+from outsample.running.threads import one_blas_thread
 
 
 @dataclass(frozen=True)

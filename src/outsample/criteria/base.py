@@ -5,13 +5,19 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from outsample.curve import RiskCurve
-from outsample.learners import usual_score
+from outsample.data.learners import usual_score
+from outsample.evidence.rows import Tested, at_all_rows, judged_on_folds
+from outsample.losses.base import weighted_mean
+from outsample.losses.whole_set import OwnScore
 from outsample.problem import Problem
-from outsample.scorers import OwnScore
+from outsample.resampling.rows import Splits
+from outsample.running.arrays import Floats, chunks
 
 
 class Criterion(ABC):
@@ -49,3 +55,79 @@ class Criterion(ABC):
 
     @abstractmethod
     def _curve(self, problem: Problem) -> RiskCurve: ...
+
+
+@dataclass(frozen=True)
+class RowCriterion(Criterion):
+    """What all criteria over held-out rows share.
+
+    Parameters
+    ----------
+    keep_predictions : whether the curve keeps `out_of_fold`, the prediction of every model for every tested row.
+    """
+
+    keep_predictions: bool = field(default=False, kw_only=True)
+
+    @abstractmethod
+    def splits(self, problem: Problem) -> Splits:
+        """The rows fitted and the rows held out; the same whenever and wherever it is asked."""
+
+    def check(self, problem: Problem) -> None:
+        n = problem.n_samples
+        splits = self.splits(problem)
+        splits.warn()
+        if self.keep_predictions and isinstance(problem.loss, OwnScore):
+            raise ValueError(
+                'keep_predictions=True, which honest="bootstrap" needs, goes with a loss of predictions, not with the '
+                "estimator's own score; name a loss"
+            )
+        if self.keep_predictions and (often := splits.times_tested(n).max()) > 1:
+            raise ValueError(
+                f"keep_predictions=True needs splits that test every row at most once, some row is tested {often} times"
+            )
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        splits = self.splits(problem)
+        partition = splits.partition(problem.n_samples)
+        found = judged_on_folds(problem, splits, partition=partition, keep=self._keeps(problem))
+        return self._record(problem, splits, found)
+
+    def _keeps(self, problem: Problem) -> bool:
+        return self.keep_predictions
+
+    @abstractmethod
+    def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve: ...
+
+    def _row_curve(
+        self, problem: Problem, splits: Splits, found: Tested, out_sample: Floats, meaning: str, **more: Any
+    ) -> RiskCurve:
+        return problem.curve(
+            out_sample=out_sample,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, {meaning}",
+            n_fits=found.n_fits,
+            out_of_fold=at_all_rows(problem, found.out_of_fold) if self.keep_predictions else None,
+            fold_risks=found.risks,
+            fold_sizes=splits.sizes if problem.weight is None and found.risks is not None else None,
+            notes=splits.notes,
+            **more,
+        )
+
+
+def effective_number(n: int, weight: Floats | None) -> float:
+    """Number of equally weighted rows that carry the same information."""
+    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
+    """Standard error of the (weighted) mean of independent losses, (models,); not a number for a single one."""
+    m = effective_number(losses.shape[-1], weight)
+    if m <= 1:
+        return np.full(len(losses), np.nan)
+    share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
+    squares = []
+    for part in chunks(losses):
+        spread = losses[part] - weighted_mean(losses[part], weight)[:, None]
+        spread *= share
+        squares.append(np.einsum("ij,ij->i", spread, spread))
+    return np.sqrt(np.concatenate(squares) * m / (m - 1))

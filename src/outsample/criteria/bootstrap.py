@@ -9,19 +9,27 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.bags import draw_bags, drawing_units, weight_repeats
-from outsample.bootstrap_estimates import OutOfBag, by_unit, out_of_bag, weight_632, weight_632_plus
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.fits_on_rows import BAG_LEARNERS, BAGS, FitsOnRows
 from outsample.curve import RiskCurve
-from outsample.learners import with_params
-from outsample.losses import Floats
+from outsample.data.learners import with_params
+from outsample.evidence.rows import BAG_LEARNERS, BAGS, FitsOnRows
+from outsample.losses.whole_set import SetLoss
 from outsample.problem import ROW_SPLITS, Problem
-from outsample.running import child_seed, spread
-from outsample.scorers import SetLoss
+from outsample.resampling.bags import (
+    OutOfBag,
+    by_unit,
+    draw_bags,
+    drawing_units,
+    out_of_bag,
+    weight_632,
+    weight_632_plus,
+    weight_repeats,
+)
+from outsample.running.arrays import Array, Floats
+from outsample.running.seeds import child_seed
+from outsample.running.workers import spread
 
-Array = NDArray[Any]
 Counts = NDArray[np.intp]
 
 Kind = Literal["oob", "632", "632+", "optimism"]

@@ -16,16 +16,16 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.svm import LinearSVC
 
-from outsample import bounds
+import outsample.bounds as bounds
 from outsample.bounds.record import Bound, check_delta, limit
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
 from outsample.curve import RiskCurve
-from outsample.draws import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
-from outsample.learners import fit, last_step, seeded, with_params
-from outsample.losses import Floats
+from outsample.data.learners import fit, last_step, seeded, with_params
 from outsample.problem import Problem
+from outsample.resampling.labels import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
+from outsample.running.arrays import Floats
 
 LINEAR = (LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier, LinearDiscriminantAnalysis, LinearSVC)
 NOT_PROVED = (

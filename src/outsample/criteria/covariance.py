@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Literal
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
-from outsample.criteria.reference_choice import choose_reference
-from outsample.criteria.reference_engine import drawn_optimism, error_around
 from outsample.curve import RiskCurve
-from outsample.losses import Floats, SquaredLoss, weighted_mean
+from outsample.evidence.references import choose_reference, drawn_optimism, error_around
+from outsample.losses.base import weighted_mean
+from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem, pose
-from outsample.references import Reference, ValueReference
+from outsample.resampling.references import Reference, ValueReference
+from outsample.running.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from outsample import penalties
-from outsample.closed_forms import degrees_of_freedom, noise_variance
+import outsample.penalties as penalties
 from outsample.criteria.base import Criterion
 from outsample.curve import RiskCurve
-from outsample.learners import last_step
-from outsample.losses import Floats, SquaredLoss
+from outsample.data.learners import last_step
+from outsample.losses.pointwise import SquaredLoss
+from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance
 from outsample.problem import Problem
+from outsample.running.arrays import Floats
 
 
 @dataclass(frozen=True)

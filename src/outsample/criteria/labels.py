@@ -13,25 +13,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from outsample.checks import whole_number
-from outsample.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.criteria.base import Criterion
-from outsample.criteria.label_engine import measured_draws
 from outsample.curve import RiskCurve
-from outsample.draws import (
+from outsample.evidence.labels import measured_draws
+from outsample.losses.pointwise import SquaredLoss
+from outsample.losses.whole_set import FRESH_LABELS, SetLoss
+from outsample.paths.linear.closed_forms import label_bootstrap_optimism, permutation_optimism
+from outsample.problem import LABEL_DRAWS, Problem
+from outsample.resampling.labels import FreePermutation, LabelDraws, LabelScheme, RademacherSigns, WithReplacement
+from outsample.resampling.schemes import (
     CircularShift,
-    FreePermutation,
-    LabelDraws,
-    LabelScheme,
     PermutationOfBlocks,
     PermutationOfGroups,
     PermutationWithinGroups,
-    RademacherSigns,
-    WithReplacement,
 )
-from outsample.losses import Floats, SquaredLoss
-from outsample.problem import LABEL_DRAWS, Problem
-from outsample.running import child_seed
-from outsample.scorers import FRESH_LABELS, SetLoss
+from outsample.running.arrays import Floats
+from outsample.running.seeds import child_seed
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000

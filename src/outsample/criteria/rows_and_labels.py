@@ -8,27 +8,23 @@ mean beats both; a model that fits any labels is left to the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.calibrated_reference import calibrated_reference, has_frequencies
-from outsample.criteria.label_engine import measured_draws
-from outsample.criteria.random_folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
-from outsample.criteria.reference_engine import moves_of_draws, optimism_around
-from outsample.criteria.row_engine import judged_on_folds
 from outsample.criteria.two_stage import NOTHING_FOUND, described, refuse_groups_and_outputs
 from outsample.curve import RiskCurve
-from outsample.draws import FreePermutation, LabelDraws
-from outsample.losses import Floats
+from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
+from outsample.evidence.labels import measured_draws
+from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
+from outsample.evidence.rows import judged_on_folds
 from outsample.problem import LABEL_DRAWS, Problem
-from outsample.running import child_seed
-from outsample.splits import Splits
-
-Array = NDArray[Any]
+from outsample.resampling.labels import FreePermutation, LabelDraws
+from outsample.resampling.rows import Splits
+from outsample.running.arrays import Array, Floats
+from outsample.running.seeds import child_seed
 
 # Distance of two logarithms of complexity, about a third, at which models share their optimism with weight exp(−1/2).
 NEARNESS = 0.3

@@ -15,13 +15,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outsample.cached import cached_property
-from outsample.learners import is_pairwise
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from outsample.data.learners import is_pairwise
+from outsample.running.arrays import Array, Floats
+from outsample.running.threads import cached_property
 
 
 class Draws(Protocol):

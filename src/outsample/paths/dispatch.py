@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .base import Path
-from .boosters import LightGBMPath, XGBoostPath
-from .components import ForwardStepwisePath, PartialLeastSquaresPath
-from .ensembles import EnsemblePath
-from .headed import HeadedPath
-from .heads import split_head
-from .kernel_ridge import KernelRidgePath
-from .least_squares import LeastSquaresPath
-from .logistic import LogisticPath
-from .mixed import MixedPath
-from .neighbors import NeighborsPath
-from .order import complexity_of
-from .pruned import DepthPath, PruningPath
-from .refit import RefitPath
-from .regularised import ElasticNetPath
-from .ridge import RidgeClassifierPath, RidgePath
-from .staged import StagedPath
-from .support_vectors import SupportVectorPath
-from .trees import TreePath
+from outsample.data.steps import split_head
+from outsample.paths.base import Path
+from outsample.paths.ensembles import EnsemblePath, LightGBMPath, StagedPath, XGBoostPath
+from outsample.paths.linear.components import ForwardStepwisePath, PartialLeastSquaresPath
+from outsample.paths.linear.least_squares import LeastSquaresPath
+from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
+from outsample.paths.mixed import MixedPath
+from outsample.paths.neighbors.votes import NeighborsPath
+from outsample.paths.order import complexity_of
+from outsample.paths.penalised.elastic_net import ElasticNetPath
+from outsample.paths.penalised.logistic import LogisticPath
+from outsample.paths.penalised.support_vectors import SupportVectorPath
+from outsample.paths.pipeline import HeadedPath
+from outsample.paths.refit import RefitPath
+from outsample.paths.trees.leaves import TreePath
+from outsample.paths.trees.pruning import DepthPath, PruningPath
 
 FAMILIES: tuple[type[Path], ...] = (
     TreePath,

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Design, Floats, Path
-from .order import complexity_of, simplest_first
-from .refit import RefitPath
+from outsample.paths.base import Design, Path
+from outsample.paths.order import complexity_of, simplest_first
+from outsample.paths.refit import RefitPath
+from outsample.running.arrays import Array, Floats
 
 
 class MixedPath(Path):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from outsample.learners import FitError, constant_response, fit, respond, seeded, with_params
-from outsample.lending import lend
-from outsample.tables import n_rows
-
-from .base import Array, Design, Floats, Path
-from .heads import fit_head, split_head, transformed
-from .order import complexity_of, simplest_first
+from outsample.data.learners import FitError, constant_response, fit, respond, seeded, with_params
+from outsample.data.lending import lend
+from outsample.data.steps import fit_head, split_head, transformed
+from outsample.data.tables import n_rows
+from outsample.paths.base import Design, Path
+from outsample.paths.order import complexity_of, simplest_first
+from outsample.running.arrays import Array, Floats
 
 
 class RefitPath(Path):
@@ -141,3 +141,19 @@ class _Members:
         """X_new as each model's tail wants it."""
         per_head = [X_new if head is None else transformed(head, X_new) for head, *_ in self._heads]
         return [per_head[h] for h, _ in self._members]
+
+
+class GridPath(Path):
+    """A path over the values of one parameter, sorted from simple to rich."""
+
+    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+        complexity, self.ordered = complexity_of(parameter, values)
+        order = simplest_first(complexity)
+        self.estimator, self.parameter = estimator, parameter
+        self.values = tuple(values[i] for i in order)
+        self.params = tuple({parameter: value} for value in self.values)
+        self.complexity = complexity[order]
+
+    def refitting(self, X: Any, classes: Array | None, weight: Floats | None) -> Design:
+        """The same models refitted one by one, for an X this family has no fast way for."""
+        return RefitPath(self.estimator, self.parameter, self.values).bind(X, classes, weight)

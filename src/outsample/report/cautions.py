@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from outsample.choosing_schemes import looks_real
 from outsample.curve import ErrorEstimate, RiskCurve
-from outsample.significance_record import PermutationTest
+from outsample.questions.significance import PermutationTest
+from outsample.resampling.schemes import looks_real
 
 FEW_ROWS = 100
 UNEQUAL = 0.75

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from outsample.losses import Floats
 from outsample.report.content import Chart, Histogram, Line
+from outsample.running.arrays import Floats
 
 COLOURS = 8
 MOST_MARKERS = 25

@@ -12,11 +12,10 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from outsample._version import __version__
-from outsample.numerals import numeral
+from outsample import __version__
+from outsample.curve import numeral
 from outsample.report.cautions import cautions_about
-from outsample.report.content import Chart, Content
-from outsample.report.contents import content_of
+from outsample.report.content import Chart, Content, content_of
 from outsample.report.drawing import MARKS, colour_of, dash_of, drawn, histogram
 
 WIDE, NARROW = (760, 380), (370, 330)

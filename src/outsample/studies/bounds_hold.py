@@ -18,14 +18,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from outsample import bounds
+import outsample.bounds as bounds
 from outsample.hypotheses import HypothesisSet, StumpClassifier, threshold_hypotheses
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from outsample.running.arrays import Array, Floats
 
 SETTINGS = ((30, 0.05), (30, 0.3), (100, 0.1), (300, 0.2))
 N_DRAWS = 30

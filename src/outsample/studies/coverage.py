@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import outsample
-from outsample.running import spread
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from outsample.running.arrays import Array, Floats
+from outsample.running.workers import spread
 
 TRAINING_SETS_FOR_EXPECTATION = 500
 POINTS_FOR_TRUE_ERROR = 20_000

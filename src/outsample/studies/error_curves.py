@@ -8,17 +8,16 @@ does, where splits do not gain equally.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
-from outsample.paths.neighbors import NeighborsPath
-from outsample.paths.tree_growth import Grower, Growth, Stopping
+from outsample.paths.neighbors.votes import NeighborsPath
+from outsample.paths.trees.growth import Grower, Growth, Stopping
+from outsample.running.arrays import Array, Floats
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 TWO_CLASSES = np.array([0, 1])
 
 
@@ -100,7 +99,7 @@ class BoundTrees:
         return Grower(X, "entropy", stopping, 2, None, self._family.per_node)
 
     def _wrong(self, X: Array, growth: Growth, X_new: Array, y_new: Array) -> NDArray[np.int64]:
-        from outsample._kernels.tree_routes import wrong_answers
+        from outsample._kernels.trees.routes import wrong_answers
 
         wrong = np.zeros(self._family.max_leaves, np.int64)
         answers = np.argmax(growth.sums, axis=1)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.legendre_trials import GRID, METHODS, ORDER, RIDGE, Trials, means, trials
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
+from outsample.studies.legendre import GRID, METHODS, ORDER, RIDGE, Trials, means, trials
 from outsample.studies.result import Finding, StudyResult, findings_of, written
 
 COLUMNS = (*METHODS, "true error")

@@ -11,20 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outsample.datasets import Dataset, load
-from outsample.progress import Progress
-from outsample.running import child_generator
-from outsample.studies.command import study_command
+from outsample.running.arrays import Array, Floats
+from outsample.running.progress import Progress
+from outsample.running.seeds import child_generator
+from outsample.studies.catalogue import study_command
 from outsample.studies.error_curves import Neighbors
-from outsample.studies.many_splits import FAMILIES
 from outsample.studies.result import Finding, StudyResult, findings_of, written
-from outsample.studies.split_study import permutation_optimism
+from outsample.studies.splits import FAMILIES, permutation_optimism
 from outsample.studies.units import common_facts, finished_units
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Curves = dict[str, Floats]
 
 SHOWN = ("trees, gain per node", "k-NN")

@@ -10,19 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.legendre_trials import (
-    GRID,
-    METHODS,
-    PRINTED,
-    RIDGE,
-    SMALL,
-    Trials,
-    squared_biases,
-    trials,
-    variances,
-)
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
+from outsample.studies.legendre import GRID, METHODS, PRINTED, RIDGE, SMALL, Trials, squared_biases, trials, variances
 from outsample.studies.result import Finding, StudyResult, findings_of, written
 
 # quantity → values at λ/N = 0, .02, .04, .06, one row per method

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from outsample.datasets import plane_problem
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.plane_study import plane_study
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
+from outsample.studies.plane import plane_study
 from outsample.studies.result import StudyResult, written
 
 SHARES = (50, 40, 30, 20, 10)

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outsample.closed_forms import permutation_optimism
 from outsample.datasets import LegendreProblem
-from outsample.paths import Smoother
-from outsample.progress import Progress
-from outsample.running import child_generator
-from outsample.studies.command import study_command
+from outsample.paths.base import Smoother
+from outsample.paths.linear.closed_forms import permutation_optimism
+from outsample.running.arrays import Floats
+from outsample.running.progress import Progress
+from outsample.running.seeds import child_generator
+from outsample.studies.catalogue import study_command
 from outsample.studies.result import Finding, StudyResult, findings_of, written
-
-Floats = NDArray[np.float64]
 
 LINE = LegendreProblem(np.array([0.0, 1.0]), noise_variance=0.5)
 N_POINTS = 15

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.legendre_trials import RIDGE, trials
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
+from outsample.studies.legendre import RIDGE, trials
 from outsample.studies.result import StudyResult, findings_of, written
 from outsample.studies.table3 import regrets
 

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from outsample.datasets import plane_problem
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.many_splits import Work, claim_lines, real_sets, regret_findings, regrets
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
 from outsample.studies.result import StudyResult, findings_of, written
-from outsample.studies.split_study import Episodes
+from outsample.studies.splits import Episodes, Work, claim_lines, real_sets, regret_findings, regrets
 from outsample.studies.table6 import BAND, agreement_note, draw_regrets
 
 EVERY_POINT = 10**9

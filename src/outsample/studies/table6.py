@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from outsample.progress import Progress
-from outsample.studies.command import study_command
-from outsample.studies.many_splits import FAMILIES, Work, claim_lines, real_sets, regret_findings, regrets
+from outsample.running.progress import Progress
+from outsample.studies.catalogue import study_command
 from outsample.studies.result import StudyResult, findings_of, written
-from outsample.studies.split_study import Episodes, Regrets
+from outsample.studies.splits import FAMILIES, Episodes, Regrets, Work, claim_lines, real_sets, regret_findings, regrets
 
 EPISODES = {family: Episodes(labels=10, left_out=10, folds=family != "k-NN") for family in FAMILIES}
 BAND = 0.06

@@ -1,0 +1,285 @@
+"""estimate, select, compare and test."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from outsample.cli.session import (
+    CRITERIA,
+    CRITERION,
+    GRID,
+    LOSS,
+    REPORT,
+    RULE,
+    Question,
+    Session,
+    opened,
+    taking,
+    tell,
+    typed_command,
+)
+
+if TYPE_CHECKING:
+    from outsample.curve import RiskCurve
+
+
+ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
+
+
+@taking(Question)
+def estimate(
+    question: Question, *, criterion: CRITERION = "permutation", loss: LOSS = None, report: REPORT = None
+) -> None:
+    """How good will this model be on new data?"""
+    import outsample
+    from outsample.cli.grammar import criterion_of
+
+    session = opened(question)
+    found = outsample.estimate(
+        session.learner.estimator,
+        session.data.X,
+        session.data.y,
+        criterion=criterion_of(criterion),
+        loss=loss,
+        sample_weight=session.data.weight,
+        **session.options,
+    )
+    _report(session, found, report)
+    tell(session, "estimate", str(found), {"estimate": found.to_dict()})
+
+
+@taking(Question)
+def select(
+    question: Question,
+    *,
+    grid: GRID = None,
+    criterion: CRITERION = "permutation",
+    rule: RULE = "minimum",
+    loss: LOSS = None,
+    honest: Annotated[
+        str | None, typer.Option(help="Also the error of the whole search: nested, permutation, bootstrap, tibshirani.")
+    ] = None,
+    store: Annotated[str | None, typer.Option(help="Keep finished work here, to go on after an interruption.")] = None,
+    report: REPORT = None,
+) -> None:
+    """Which model? Choose by the estimated error on new data."""
+    from outsample import GridSearch
+    from outsample.cli.grammar import criterion_of
+
+    session = opened(question)
+    options = session.options
+    groups = options.pop("groups")
+    search = GridSearch(
+        session.learner.estimator,
+        _needed_grid(session, grid),
+        criterion=criterion_of(criterion),
+        rule=rule,
+        loss=loss,
+        honest=honest,
+        store=store,
+        **options,
+    )
+    search.fit(session.data.X, session.data.y, groups=groups, sample_weight=session.data.weight)
+    _report(session, search, report)
+    tell(session, "select", _choice_in_words(session, search), _choice(session, search))
+
+
+def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any]]:
+    if not grid:
+        raise ValueError("--grid is needed to select from, such as --grid max_leaf_nodes=2:50")
+    return session.learner.grid(grid)
+
+
+def _choice_in_words(session: Session, search: Any) -> str:
+    chosen = ", ".join(f"{name} = {value}" for name, value in session.learner.shortened(search.best_params_).items())
+    lines = [f"{chosen}, chosen among {len(search.curve_)} models by {search.rule}", str(search.estimate_)]
+    if search.honest is not None:
+        lines.append(f"of the whole search: {search.honest_score_}")
+    return "\n".join(lines)
+
+
+def _choice(session: Session, search: Any) -> dict[str, Any]:
+    return {
+        "best_params": session.learner.shortened(search.best_params_),
+        "best_score": search.best_score_,
+        "rule": search.rule,
+        "estimate": search.estimate_.to_dict(),
+        "honest": None if search.honest is None else search.honest_score_.to_dict(),
+        "curve": _columns(session, search.curve_),
+    }
+
+
+def _columns(session: Session, curve: RiskCurve) -> dict[str, Any]:
+    """The numbers of a curve, one entry per model, simplest first, in the scale of the user's loss."""
+    shown = {
+        name: values if values is None or name.endswith("error") else curve.loss.reported(values)
+        for name in ERRORS
+        for values in [getattr(curve, name)]
+    }
+    params = [session.learner.shortened(setting) for setting in curve.params]
+    return {"params": params, "complexity": curve.complexity} | shown
+
+
+@taking(Question)
+def compare(
+    question: Question,
+    *,
+    grid: GRID = None,
+    criteria: CRITERIA = "permutation,kfold,holdout,resubstitution",
+    rule: RULE = "minimum",
+    loss: LOSS = None,
+    report: REPORT = None,
+) -> None:
+    """Which criterion to believe? Several, side by side."""
+    import outsample
+    from outsample.cli.grammar import criteria_of
+
+    session = opened(question)
+    found = outsample.compare(
+        session.learner.estimator,
+        session.data.X,
+        session.data.y,
+        param_grid=session.learner.grid(grid) or None,
+        criteria=criteria_of(criteria),
+        rule=rule,
+        loss=loss,
+        sample_weight=session.data.weight,
+        **session.options,
+    )
+    curves = {name: _shortened(session, curve) for name, curve in found.curves.items()}
+    found = replace(found, curves=curves)
+    _report(session, found, report)
+    said = {
+        name: {"params": found.params[name]} | estimate.to_dict() | {"curve": _columns(session, curves[name])}
+        for name, estimate in found.estimates.items()
+    }
+    tell(session, "compare", str(found), {"rule": rule, "criteria": said})
+
+
+def _shortened(session: Session, curve: RiskCurve) -> RiskCurve:
+    return replace(curve, params=[session.learner.shortened(setting) for setting in curve.params])
+
+
+@taking(Question)
+def run_test(
+    question: Question,
+    *,
+    draws: Annotated[int, typer.Option(help="Random permutations.")] = 999,
+    folds: Annotated[int | None, typer.Option(help="Folds of left-out rows to judge on; 3 by default.")] = None,
+    in_sample: Annotated[
+        bool, typer.Option("--in-sample", help="Judge on the rows fitted: faster, but blind for rich models.")
+    ] = False,
+    statistic: Annotated[str | None, typer.Option(help="A loss or scorer by name; by default the score.")] = None,
+    sequential: Annotated[bool, typer.Option("--sequential", help="Stop when the decision is clear.")] = False,
+    report: REPORT = None,
+) -> None:
+    """Is there anything there? A permutation test of the model."""
+    import outsample
+
+    session = opened(question)
+    if session.data.weight is not None:
+        raise ValueError("--weights: a permutation test takes no weights, because labels change places")
+    if in_sample and folds is not None:
+        raise ValueError("--in-sample and --folds exclude each other: give one of them")
+    options = session.options
+    options.pop("progress", None)
+    found = outsample.permutation_test(
+        session.learner.estimator,
+        session.data.X,
+        session.data.y,
+        statistic=statistic,
+        n_draws=draws,
+        cv="in-sample" if in_sample else folds,
+        sequential=sequential,
+        **options,
+    )
+    _report(session, found, report)
+    tell(session, "test", str(found), {"test": found.to_dict()})
+
+
+def _report(session: Session, result: Any, path: str | None) -> None:
+    """Write the report of a result, with the warnings its data deserve."""
+    if path is None:
+        return
+    from outsample.report.page import write_report
+
+    write_report(
+        result,
+        path,
+        X=session.data.X,
+        y=session.data.y,
+        asked=session.facts,
+        names=session.learner.shortened,
+        call=typed_command(),
+        grouped=session.data.groups is not None,
+    )
+
+
+SCRIPT = typer.Argument(help="Python file with a function of (X, y) that returns the error it reports.")
+
+
+def audit(
+    script: Annotated[str, SCRIPT],
+    file: Annotated[str, typer.Argument(help="CSV (gzipped or not) or Parquet; - is standard input.")],
+    target: Annotated[str, typer.Option(help="Column to predict.")],
+    function: Annotated[str, typer.Option(help="Name of the function in the script.")] = "procedure",
+    draws: Annotated[int, typer.Option(help="Permutations.")] = 20,
+    loss: Annotated[str | None, typer.Option(help="Units of the error: zero-one, squared or absolute.")] = None,
+    no_information: Annotated[float | None, typer.Option(help="Error of the best constant, for other units.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    groups: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the answer.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
+) -> None:
+    """Is my own procedure honest? It runs on permuted labels."""
+    import outsample
+    from outsample.cli.files import read_table
+    from outsample.cli.preparing import divided
+    from outsample.cli.session import as_json
+
+    def say(sentence: str) -> None:
+        if not quiet:
+            print(f"outsample: {sentence}", file=sys.stderr)
+
+    procedure = _function_in(script, function)
+    data = divided(read_table(file), target, drop=drop or (), groups=groups, say=say)
+    found = outsample.audit(
+        procedure,
+        data.X,
+        data.y,
+        n_draws=draws,
+        random_state=seed,
+        loss=loss,
+        no_information=no_information,
+        groups=data.groups,
+    )
+    asked = {"file": file, "script": script, "function": function, "target": target, "seed": seed}
+    answer = {"command": "audit", "version": outsample.__version__, "asked": asked, "audit": found.to_dict()}
+    print(as_json(answer) if json else found)
+
+
+def _function_in(script: str, name: str) -> Any:
+    path = Path(script)
+    if not path.is_file():
+        raise ValueError(f"{script}: there is no such file; audit takes a Python file and then the data")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{script} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{script} cannot be run: {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        raise ValueError(f"{script} has no function {name!r}; write one, or name another with --function")
+    return getattr(module, name)

@@ -1,0 +1,172 @@
+"""Models by short name or dotted path, and the pipeline that makes them eat a table."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from outsample.cli.grammar import named_texts, value_of, values_of
+from outsample.cli.preparing import Data, Say
+
+MOST_LEVELS = 50
+SPREADS_APART = 10.0
+
+# short name → (classifier, regressor); None where the model has no such kind.
+MODELS: dict[str, tuple[str | None, str | None]] = {
+    "tree": ("sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"),
+    "knn": ("sklearn.neighbors.KNeighborsClassifier", "sklearn.neighbors.KNeighborsRegressor"),
+    "linear": (None, "sklearn.linear_model.LinearRegression"),
+    "polynomial": (None, "sklearn.linear_model.LinearRegression"),
+    "ridge": ("sklearn.linear_model.RidgeClassifier", "sklearn.linear_model.Ridge"),
+    "lasso": (None, "sklearn.linear_model.Lasso"),
+    "elastic-net": (None, "sklearn.linear_model.ElasticNet"),
+    "logistic": ("sklearn.linear_model.LogisticRegression", None),
+    "svm": ("sklearn.svm.SVC", "sklearn.svm.SVR"),
+    "linear-svm": ("sklearn.svm.LinearSVC", "sklearn.svm.LinearSVR"),
+    "forest": ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.RandomForestRegressor"),
+    "extra-trees": ("sklearn.ensemble.ExtraTreesClassifier", "sklearn.ensemble.ExtraTreesRegressor"),
+    "bagging": ("sklearn.ensemble.BaggingClassifier", "sklearn.ensemble.BaggingRegressor"),
+    "boosting": ("sklearn.ensemble.GradientBoostingClassifier", "sklearn.ensemble.GradientBoostingRegressor"),
+    "hist-boosting": (
+        "sklearn.ensemble.HistGradientBoostingClassifier",
+        "sklearn.ensemble.HistGradientBoostingRegressor",
+    ),
+    "adaboost": ("sklearn.ensemble.AdaBoostClassifier", "sklearn.ensemble.AdaBoostRegressor"),
+    "kernel-ridge": (None, "sklearn.kernel_ridge.KernelRidge"),
+    "pls": (None, "sklearn.cross_decomposition.PLSRegression"),
+    "naive-bayes": ("sklearn.naive_bayes.GaussianNB", None),
+    "discriminant": ("sklearn.discriminant_analysis.LinearDiscriminantAnalysis", None),
+    "network": ("sklearn.neural_network.MLPClassifier", "sklearn.neural_network.MLPRegressor"),
+    "constant": ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor"),
+}
+
+# Models whose answer depends on the units of the columns.
+MINDS_UNITS = ("knn", "ridge", "lasso", "elastic-net", "logistic", "svm", "linear-svm", "kernel-ridge", "network")
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """An estimator, and what the names of its parameters are for a user who does not see the pipeline.
+
+    Attributes
+    ----------
+    estimator : the model, in a pipeline where the table needs preparing.
+    names : short parameter name → name in the estimator.
+    label : what the user called the model.
+    """
+
+    estimator: Any
+    names: Mapping[str, str]
+    label: str
+
+    def with_settings(self, pairs: Any) -> Learner:
+        """The learner with --set name=value pairs."""
+        given = {self._full(name): value_of(text) for name, text in named_texts(pairs, "--set").items()}
+        return replace(self, estimator=self.estimator.set_params(**given))
+
+    def grid(self, pairs: Any) -> dict[str, list[Any]]:
+        """--grid name=values pairs as scikit-learn's param_grid."""
+        return {self._full(name): values_of(text) for name, text in named_texts(pairs, "--grid").items()}
+
+    def shortened(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """A setting under the names the user knows."""
+        short = {full: name for name, full in self.names.items()}
+        return {short.get(name, name): value for name, value in setting.items()}
+
+    def _full(self, name: str) -> str:
+        if name in self.names:
+            return self.names[name]
+        if name in self.estimator.get_params():
+            return name
+        near = difflib.get_close_matches(name, self.names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(sorted(self.names))}"
+        raise ValueError(f"model {self.label!r} has no parameter {name!r}{hint}")
+
+
+def learner_for(model: str, data: Data, *, scale: bool = False, say: Say = print) -> Learner:
+    """The model in a pipeline that encodes, completes and, if asked, standardises the columns of this table."""
+    from sklearn.pipeline import Pipeline
+
+    steps = _preparation(data, say)
+    if scale:
+        steps.append(("scale", _made("sklearn.preprocessing.StandardScaler")))
+        say("columns are standardised inside the pipeline")
+    elif model in MINDS_UNITS:
+        _mention_units(data, say)
+    own = _model_steps(model, data.task)
+    names: dict[str, str] = {}
+    alone = len(steps) + len(own) == 1
+    for step, part in own:
+        names |= {name: name if alone else f"{step}__{name}" for name in part.get_params()}
+    return Learner(own[0][1] if alone else Pipeline([*steps, *own]), names, model)
+
+
+def _model_steps(model: str, task: str) -> list[tuple[str, Any]]:
+    steps = [("model", _made(_class_path(model, task)))]
+    if model == "polynomial":
+        return [("polynomial", _made("sklearn.preprocessing.PolynomialFeatures")), *steps]
+    return steps
+
+
+def _class_path(model: str, task: str) -> str:
+    if "." in model:
+        return model
+    if model not in MODELS:
+        near = difflib.get_close_matches(model, MODELS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"model {model!r} is unknown: use {', '.join(MODELS)} or the dotted path of a class{hint}")
+    path = MODELS[model][task == "regression"]
+    if path is None:
+        able = [name for name, kinds in MODELS.items() if kinds[task == "regression"] is not None]
+        raise ValueError(f"model {model!r} does not do {task}; use one of {', '.join(able)}")
+    return path
+
+
+def _made(path: str) -> Any:
+    """An object of the class at a dotted path, with its defaults."""
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except ImportError:
+        raise ValueError(f"model {path!r}: there is no module {module!r} to import it from") from None
+    except AttributeError:
+        raise ValueError(f"model {path!r}: module {module!r} has no {name!r}") from None
+    if not inspect.isclass(found) or not hasattr(found, "fit") or not hasattr(found, "get_params"):
+        raise ValueError(f"model {path!r} is not a class that follows scikit-learn's conventions")
+    try:
+        return found()
+    except TypeError as error:
+        raise ValueError(f"model {path!r} cannot be made with its defaults: {error}") from None
+
+
+def _preparation(data: Data, say: Say) -> list[tuple[str, Any]]:
+    """Encoding of categories and completion of numbers, learned from the rows a model is fitted to and no others."""
+    if not data.categorical and not data.incomplete:
+        return []
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    parts: list[tuple[str, Any, list[str]]] = []
+    if data.incomplete:
+        parts.append(("complete", SimpleImputer(strategy="median"), list(data.incomplete)))
+        say(f"missing values become the column's median, inside the pipeline: {', '.join(data.incomplete)}")
+    if data.categorical:
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False)
+        parts.append(("encode", encoder, list(data.categorical)))
+        say(
+            "categories become one column each, a missing value being one of them, inside the pipeline: "
+            + ", ".join(data.categorical)
+        )
+    return [("prepare", ColumnTransformer(parts, remainder="passthrough"))]
+
+
+def _mention_units(data: Data, say: Say) -> None:
+    spreads = data.X.drop(columns=list(data.categorical)).std()
+    spreads = spreads[spreads > 0]
+    if len(spreads) > 1 and spreads.max() > SPREADS_APART * spreads.min():
+        say("columns have very different spreads, which this model minds; --scale standardises them in the pipeline")

@@ -1,0 +1,225 @@
+"""From a table to a question: which column is the target, which are inputs, and what must be done to them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from outsample.resampling.schemes import looks_real
+from outsample.running.arrays import Array
+
+Say = Callable[[str], None]
+
+TASKS = ("classification", "regression")
+FEW_WORDS = 10
+DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ].*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A table divided into inputs and target.
+
+    Attributes
+    ----------
+    X : pandas DataFrame of numbers and categories.
+    y : (n,) the target.
+    task : "classification" or "regression".
+    target : the target's name.
+    groups, weight : (n,) or None.
+    categorical, incomplete : inputs that are categories; inputs of numbers with missing values.
+    """
+
+    X: Any
+    y: Array
+    task: str
+    target: str
+    groups: Array | None
+    weight: Array | None
+    categorical: tuple[str, ...]
+    incomplete: tuple[str, ...]
+
+
+def divided(
+    frame: Any,
+    target: str,
+    *,
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+    weights: str | None = None,
+    positive: str | None = None,
+    task: str | None = None,
+    say: Say = print,
+) -> Data:
+    """Divide a table; everything done to it on the user's behalf is said aloud.
+
+    Raises
+    ------
+    ValueError
+        One sentence for a column that is not there or cannot be an input, and for a target without information.
+    """
+    for name in (target, groups, weights, *drop):
+        if name is not None:
+            _check_name(frame, name)
+    frame = _complete(frame, [name for name in (target, groups, weights) if name], say)
+    aside = {name for name in (target, groups, weights, *drop) if name is not None}
+    X = _inputs(frame.drop(columns=list(aside)), say)
+    y = _labels(frame[target], positive)
+    kind = _task(y, target, task)
+    categorical = tuple(name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype))
+    return Data(
+        X=X,
+        y=y.astype(np.float64) if kind == "regression" else y,
+        task=kind,
+        target=target,
+        groups=None if groups is None else np.asarray(frame[groups].astype(object)),
+        weight=None if weights is None else _weights(frame[weights]),
+        categorical=categorical,
+        incomplete=tuple(name for name in X if name not in categorical and X[name].isna().any()),
+    )
+
+
+def _check_name(frame: Any, name: str) -> None:
+    if name in frame.columns:
+        return
+    lower = {str(column).lower(): column for column in frame.columns}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    hint = f"; did you mean {lower[near[0]]!r}?" if near else f"; it has {_listed(frame.columns)}"
+    if all(re.fullmatch(r"[-+.\deE]+", str(column)) for column in frame.columns):
+        hint = ": its first line holds numbers, but must hold the names of the columns"
+    raise ValueError(f"the table has no column {name!r}{hint}")
+
+
+def _listed(names: Any, most: int = 12) -> str:
+    shown = ", ".join(repr(str(name)) for name in list(names)[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _complete(frame: Any, needed: list[str], say: Say) -> Any:
+    """The rows in which target, groups and weights are known."""
+    for name in needed:
+        unknown = int(frame[name].isna().sum())
+        if unknown == len(frame):
+            raise ValueError(f"column {name!r} is empty")
+        if unknown:
+            say(f"{_rows(unknown)} without {name!r} left out")
+            frame = frame[frame[name].notna()]
+    return frame.reset_index(drop=True)
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" + ("" if count == 1 else "s")
+
+
+def _inputs(X: Any, say: Say) -> Any:
+    empty = [name for name in X if X[name].isna().all()]
+    if empty:
+        say(f"empty columns left out: {_listed(empty)}")
+    numbered = [name for name in X if name.startswith("Unnamed: ") and _is_row_number(X[name])]
+    if numbered:
+        say("a column without a name that only numbers the rows is left out")
+    X = X.drop(columns=[*empty, *numbered])
+    if X.shape[1] == 0:
+        raise ValueError("the table has no column left to predict from")
+    for name in X:
+        _check_input(X[name], say)
+    truths = [name for name in X if types.is_bool_dtype(X[name].dtype)]
+    return X.astype(dict.fromkeys(truths, np.int8))
+
+
+def _is_row_number(column: Any) -> bool:
+    return bool(types.is_integer_dtype(column.dtype) and (column.diff().iloc[1:] == 1).all())
+
+
+def _check_input(column: Any, say: Say) -> None:
+    name = column.name
+    if _holds_times(column):
+        _refuse_dates(name)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        _check_categories(column)
+    elif not types.is_numeric_dtype(column.dtype):
+        raise ValueError(f"column {name!r} holds {column.dtype}, not numbers or words; leave it out with --drop")
+    elif types.is_float_dtype(column.dtype) and np.isinf(column.to_numpy(np.float64, na_value=0.0)).any():
+        raise ValueError(f"column {name!r} holds infinite values; leave those rows out, or the column with --drop")
+    elif _is_row_number(column) and len(column) > FEW_WORDS:
+        say(f"column {name!r} only numbers the rows; if that says nothing about the target, leave it out with --drop")
+
+
+def _check_categories(column: Any) -> None:
+    words = [str(level) for level in column.cat.categories]
+    if len(words) > max(FEW_WORDS, column.notna().sum() / 2):
+        raise ValueError(
+            f"column {column.name!r} looks like free text, with {len(words)} different values in {_rows(len(column))}; "
+            "leave it out with --drop, or turn it into numbers or few categories"
+        )
+
+
+def _holds_times(column: Any) -> bool:
+    """Whether these are dates, times or durations, by their type or by how they are written."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        words = [str(level).strip() for level in column.cat.categories[:1000]]
+        return bool(words) and all(DATES.fullmatch(word) for word in words)
+    return bool(types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype))
+
+
+def _refuse_dates(name: Any) -> None:
+    raise ValueError(
+        f"column {name!r} holds dates; leave it out with --drop, or turn it into numbers such as days since a start"
+    )
+
+
+def _labels(column: Any, positive: str | None) -> Array:
+    if _holds_times(column):
+        raise ValueError(
+            f"the target {column.name!r} holds dates or times; turn it into numbers, such as days since a start"
+        )
+    values = np.asarray(column.astype(object)) if not types.is_numeric_dtype(column.dtype) else column.to_numpy()
+    found, counts = np.unique(values, return_counts=True)
+    if len(found) == 1:
+        raise ValueError(
+            f"the target {column.name!r} has one value only, {found.tolist()[0]!r}, so there is nothing to learn"
+        )
+    if positive is not None:
+        return _against_the_rest(values, found, positive, str(column.name))
+    if values.dtype == object and (len(found) > len(values) / 2 or counts.max() == 1):
+        raise ValueError(
+            f"the target {column.name!r} has {len(found)} different words in {len(values)} rows: no classes"
+        )
+    return values
+
+
+def _against_the_rest(values: Array, found: Array, positive: str, name: str) -> Array:
+    """1 where the label is the positive one, else 0."""
+    matching = [label for label in found.tolist() if str(label) == positive or _same_number(label, positive)]
+    if not matching:
+        raise ValueError(f"the target {name!r} never is {positive!r}; it has {_listed(found.tolist())}")
+    return np.asarray(values == matching[0], dtype=np.int64)
+
+
+def _same_number(label: Any, text: str) -> bool:
+    try:
+        return float(label) == float(text)
+    except (TypeError, ValueError):
+        return False
+
+
+def _task(y: Array, target: str, task: str | None) -> str:
+    if task is None:
+        return "regression" if looks_real(y) else "classification"
+    if task not in TASKS:
+        raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}")
+    if task == "regression" and y.dtype.kind not in "fiub":
+        raise ValueError(f"the target {target!r} holds words, so the task cannot be regression")
+    return task
+
+
+def _weights(column: Any) -> Array:
+    if not types.is_numeric_dtype(column.dtype):
+        raise ValueError(f"--weights: column {column.name!r} does not hold numbers")
+    return np.asarray(column, dtype=np.float64)

@@ -1,0 +1,232 @@
+"""Standard streams that are closed, or that know only ASCII."""
+
+from __future__ import annotations
+
+import codecs
+import inspect
+import json
+import math
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from outsample.cli.models import Learner
+    from outsample.cli.preparing import Data
+
+
+IN_ASCII = {"±": "+-", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "²": "^2", "·": "*", "×": "x"} | {
+    "≤": "<=",
+    "≥": ">=",
+    "“": '"',
+    "”": '"',
+}
+
+
+def prepare_streams() -> None:
+    """Give closed streams the null device, and those that cannot write a character a way to say it."""
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _null_device(number, mode))
+    codecs.register_error("outsample.ascii", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="outsample.ascii")
+
+
+def _null_device(number: int, mode: str) -> Any:
+    """The null device under the number of a standard stream, so that no file opened later is taken for that."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    if descriptor != number:
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.set_inheritable(number, True)
+    return open(number, mode, encoding="utf-8")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """What a stream cannot encode, spelled in ASCII; characters without a spelling by their number."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(IN_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+
+
+def writes_every_character() -> bool:
+    """Whether standard output knows all of Unicode."""
+    return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
+
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The data and the model a command is about."""
+
+    file: Annotated[str, typer.Argument(help="CSV (gzipped or not) or Parquet; - is standard input.", metavar="FILE")]
+    target: Annotated[str, typer.Option(help="Column to predict.")]
+    model: Annotated[
+        str,
+        typer.Option(
+            help="tree, knn, linear, polynomial, ridge, lasso, elastic-net, logistic, svm, linear-svm, forest, "
+            "extra-trees, bagging, boosting, hist-boosting, adaboost, kernel-ridge, pls, naive-bayes, discriminant, "
+            "network, constant, or the dotted path of a class."
+        ),
+    ] = "tree"
+    set: Annotated[list[str] | None, typer.Option("--set", help="Parameter of the model, name=value.")] = None
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None
+    groups: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None
+    weights: Annotated[str | None, typer.Option(help="Column with one weight per row.")] = None
+    positive: Annotated[str | None, typer.Option(help="Class to tell from all others.")] = None
+    task: Annotated[str | None, typer.Option(help="classification or regression; by default the target decides.")] = (
+        None
+    )
+    scale: Annotated[bool, typer.Option("--scale", help="Standardise columns inside the pipeline.")] = False
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0
+    jobs: Annotated[int | None, typer.Option(help="Workers; the answer does not depend on it.")] = None
+    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the answer.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False
+
+
+CRITERION = Annotated[
+    str, typer.Option(help="How the error is estimated: permutation, kfold, loo, 632+, …; settings as in kfold:cv=5.")
+]
+CRITERIA = Annotated[str, typer.Option(help="Criteria, separated by commas.")]
+GRID = Annotated[
+    list[str] | None,
+    typer.Option(help="Values of a parameter: name=2:50, name=2:50:4, name=a,b,c or name=0.01..100 (logarithmic)."),
+]
+RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum or penalized.")]
+LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log, or a scikit-learn scorer.")]
+REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
+
+
+def taking(record: type) -> Callable[[Command], Command]:
+    """A command whose first parameter is a record: its fields become options of the command line."""
+
+    def decorate(function: Command) -> Command:
+        own = dict(list(inspect.signature(function, eval_str=True).parameters.items())[1:])
+        shared = _parameters(record)
+
+        def command(**given: Any) -> Any:
+            question = record(**{name: given[name] for name in shared})
+            return function(question, **{name: given[name] for name in own})
+
+        required = [p for p in shared.values() if p.default is inspect.Parameter.empty]
+        optional = [p for p in shared.values() if p.default is not inspect.Parameter.empty]
+        ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*required, *own.values(), *optional)]
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__annotations__ = {p.name: p.annotation for p in ordered}
+        command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _parameters(record: type) -> dict[str, inspect.Parameter]:
+    hints = get_type_hints(record, include_extras=True)
+    return {
+        f.name: inspect.Parameter(
+            f.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if f.default is MISSING else f.default,
+            annotation=hints[f.name],
+        )
+        for f in fields(record)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A question with its data read and its learner made."""
+
+    question: Question
+    data: Data
+    learner: Learner
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every function of the library takes by the same name."""
+        asked = self.question
+        more: dict[str, Any] = {"groups": self.data.groups, "n_jobs": asked.jobs, "random_state": asked.seed}
+        if asked.quiet:
+            from outsample.running.progress import silent
+
+            more["progress"] = silent
+        return more
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was asked, in plain values with stable names."""
+        asked = self.question
+        return {
+            "file": asked.file,
+            "rows": len(self.data.y),
+            "columns": self.data.X.shape[1],
+            "target": self.data.target,
+            "task": self.data.task,
+            "model": asked.model,
+            "seed": asked.seed,
+        }
+
+
+def opened(question: Question) -> Session:
+    """Read the file, divide the table and make the learner."""
+    from outsample.cli.files import read_table
+    from outsample.cli.models import learner_for
+    from outsample.cli.preparing import divided
+
+    def say(sentence: str) -> None:
+        if not question.quiet:
+            print(f"outsample: {sentence}", file=sys.stderr)
+
+    data = divided(
+        read_table(question.file),
+        question.target,
+        drop=question.drop or (),
+        groups=question.groups,
+        weights=question.weights,
+        positive=question.positive,
+        task=question.task,
+        say=say,
+    )
+    learner = learner_for(question.model, data, scale=question.scale, say=say).with_settings(question.set)
+    return Session(question, data, learner)
+
+
+def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -> None:
+    """Print the answer, as text or as JSON."""
+    if session.question.json:
+        from outsample import __version__
+
+        print(as_json({"command": command, "version": __version__, "asked": session.facts} | dict(answer)))
+    else:
+        print(text)
+
+
+def as_json(values: Any) -> str:
+    """Strict JSON; numbers that JSON cannot write are null."""
+    return json.dumps(_plain(values), indent=2, ensure_ascii=not writes_every_character(), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def typed_command() -> str:
+    """The command as it was typed, so that it can be typed again."""
+    return shlex.join(["outsample", *sys.argv[1:]])

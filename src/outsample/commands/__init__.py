@@ -1,1 +1,0 @@
-"""The commands: arguments → public functions → text, JSON or a file."""

@@ -1,0 +1,219 @@
+"""Hold-out and cross-validation: fit on some rows, judge on the others.
+
+What they estimate is the error of models fitted to fewer rows than there are, so they err on the side of caution;
+less so the more rows are kept for the fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.model_selection import BaseShuffleSplit
+
+from outsample.criteria.base import RowCriterion, effective_number, error_of_mean
+from outsample.curve import RiskCurve
+from outsample.evidence.folds import OTHERS, length, moves_between
+from outsample.evidence.rows import Tested, judged_on_folds, split_seed
+from outsample.losses.whole_set import SetLoss
+from outsample.paths.refit import RefitPath
+from outsample.problem import Problem
+from outsample.resampling.rows import Splits, among, cross_validation_splits, hold_out_split, is_number_of_folds
+from outsample.running.arrays import Floats
+
+
+@dataclass(frozen=True)
+class HoldOut(RowCriterion):
+    """One random part of the rows is held out, the models are fitted to the rest and judged on that part.
+
+    Stratified for classifiers; where the problem has groups, whole groups are held out.
+
+    Estimates the error of the models fitted to the other rows: those very models, not the average over data sets.
+    `standard_error` is the standard deviation of the held-out losses over the square root of their number, and the
+    interval covers, approximately and in large samples, the error of those models over the choice of held-out rows.
+    It knows nothing of how a fit to all rows, or to other data, would differ. For losses in [0, 1]
+    `interval(level, method="hoeffding")` covers the same error with probability at least `level` at any sample size.
+
+    Parameters
+    ----------
+    test_size : share of the rows (or groups) to hold out, between 0 and 1, or their number.
+    keep_predictions : see `RowCriterion`.
+    """
+
+    test_size: float | int = 0.25
+    name: ClassVar[str] = "holdout"
+
+    def __post_init__(self) -> None:
+        size = self.test_size
+        number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
+        whole = number and isinstance(size, int | np.integer)
+        if not number or (whole and size < 1) or (not whole and not 0 < size < 1):
+            raise ValueError(f"test_size must be a share between 0 and 1 or a number of rows, got {size!r}")
+        object.__setattr__(self, "test_size", int(size) if whole else float(size))
+
+    def splits(self, problem: Problem) -> Splits:
+        return hold_out_split(
+            self.test_size,
+            problem.X,
+            problem.y,
+            classifier=problem.target.classes is not None,
+            groups=problem.groups,
+            seed=split_seed(problem),
+        )
+
+    def _keeps(self, problem: Problem) -> bool:
+        return True
+
+    def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
+        assert found.risks is not None
+        held_out = splits.folds[0].test
+        weight = None if problem.weight is None else problem.weight[held_out]
+        m = effective_number(len(held_out), weight)
+        error = None
+        if not isinstance(problem.loss, SetLoss):
+            assert found.out_of_fold is not None
+            losses = problem.loss.pointwise(problem.y[held_out], found.out_of_fold[:, held_out])
+            error = error_of_mean(losses, weight)
+        return self._row_curve(
+            problem,
+            splits,
+            found,
+            out_sample=found.risks[0],
+            meaning=f"of the model fitted to {problem.n_samples - len(held_out)} of {problem.n_samples} rows",
+            standard_error=error,
+            freedom=max(1, round(m) - 1),
+            held_out=m if problem.loss.unit_interval else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation(RowCriterion):
+    """The rows are split several times, each time the models are fitted to one part and judged on the other.
+
+    The estimate is the mean over folds of the mean loss in each fold, the number that scikit-learn's GridSearchCV
+    gives for the same folds; every model meets the same folds. Where the folds partition the rows and the path
+    knows what its models would say of left-out rows (linear smoothers, nearest neighbours), nothing is refitted.
+
+    Estimates the error of a model fitted to the training share of the rows, averaged over training sets of that size.
+    `standard_error` with error="naive" is σ̂/√K with σ̂² the sample variance of the K fold means. It takes the
+    fold means as independent, which they are not: they share training rows, so the interval covers that average
+    error less often than its level says, the less the more the folds overlap. With error="nadeau-bengio" the
+    variance is (1/K + n_test/n_train) σ̂² (Nadeau & Bengio 2003), which allows for the overlap; derived for random
+    splits, it is an approximation for partitions, on the wide side. Intervals use Student's t with K − 1 degrees
+    of freedom. `monte_carlo_error` is what random folds that are seeded with the problem leave to chance: from the
+    repeats of a splitter that has several, from further partitions where left-out predictions are free. One random
+    partition that must be refitted does not show it: None.
+
+    Parameters
+    ----------
+    cv : number of folds (scikit-learn's rule: consecutive, stratified for classifiers; folds of whole groups where
+        the problem has groups), any scikit-learn splitter, or an iterable of (train rows, test rows). A splitter
+        that draws at random and has no random state is seeded with the problem. Rows of weight zero are
+        left out of the folds after the split, so that the folds are those of scikit-learn for all rows; with `shuffle`
+        before it.
+    error : "naive" or "nadeau-bengio".
+    shuffle : whether the folds of a number are drawn at random, seeded with the problem, so that the order of the
+        rows does not matter. The name "kfold" means ten such folds; `CrossValidation(10)` are those of GridSearchCV.
+    keep_predictions : see `RowCriterion`.
+    """
+
+    cv: Any = 10
+    error: Literal["naive", "nadeau-bengio"] = "naive"
+    shuffle: bool = field(default=False, kw_only=True)
+    name: ClassVar[str] = "kfold"
+    stands_for_scikit_learn: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.error not in ("naive", "nadeau-bengio"):
+            raise ValueError(f'error must be "naive" or "nadeau-bengio", got {self.error!r}')
+        cv = self.cv
+        if is_number_of_folds(cv):
+            if cv < 2:
+                raise ValueError(f"cv must be at least 2 folds, got {cv}")
+        elif isinstance(cv, str) or (cv is not None and not hasattr(cv, "split")):
+            object.__setattr__(self, "cv", _listed(cv))
+
+    def splits(self, problem: Problem) -> Splits:
+        return self._partition(problem, 0)
+
+    def _partition(self, problem: Problem, number: int) -> Splits:
+        """The folds; for other numbers than 0, those that another seed would give."""
+        whole = None if self.shuffle else problem.all_rows
+        data = problem if whole is None else whole
+        splits = cross_validation_splits(
+            self.cv,
+            data.X,
+            data.y,
+            classifier=problem.target.classes is not None,
+            groups=data.groups,
+            seed=split_seed(problem, number),
+            shuffle=self.shuffle,
+        )
+        return splits if whole is None else among(splits, whole.counted, len(whole.y))
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
+        if problem.path.solves_further or problem.design.tied:
+            problem = problem.on(RefitPath.of(problem.path))
+        return super()._curve(problem)
+
+    def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
+        assert found.risks is not None
+        K = len(splits)
+        share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
+        return self._row_curve(
+            problem,
+            splits,
+            found,
+            # Models first, so that the mean adds in the same order as GridSearchCV's.
+            out_sample=np.ascontiguousarray(found.risks.T).mean(axis=1),
+            meaning=f"averaged over fits to {share:.0%} of the rows",
+            standard_error=self._standard_error(splits, found.risks),
+            monte_carlo_error=self._monte_carlo_error(problem, splits, found),
+            freedom=K - 1 if K > 1 else None,
+        )
+
+    def _monte_carlo_error(self, problem: Problem, splits: Splits, found: Tested) -> Floats | None:
+        """What random folds leave to chance, (models,); None where nothing is random, and where it cannot be told."""
+        seeded = self.shuffle or getattr(self.cv, "random_state", 0) is None
+        if not seeded or splits.same_tests(self._partition(problem, 1)):
+            return None
+        assert found.risks is not None
+        repeats = len(splits) if isinstance(self.cv, BaseShuffleSplit) else getattr(self.cv, "n_repeats", 1)
+        if repeats > 1:
+            means = found.risks.reshape(repeats, -1, found.risks.shape[1]).mean(axis=1)
+            return np.asarray(length(moves_between(means)) / np.sqrt(repeats))
+        if found.n_fits > problem.design.fits_per_draw:
+            return None
+        return self._spread_of_partitions(problem, found.risks.mean(axis=0))
+
+    def _spread_of_partitions(self, problem: Problem, risk: Floats) -> Floats:
+        """Standard deviation of the risk over partitions, of which one has given `risk`, without any fit."""
+        risks = [risk]
+        for number in range(1, OTHERS + 1):
+            splits = self._partition(problem, number)
+            found = judged_on_folds(problem, splits, partition=splits.partition(problem.n_samples), number=number)
+            assert found.risks is not None
+            risks.append(found.risks.mean(axis=0))
+        return length(moves_between(np.stack(risks)))
+
+    def _standard_error(self, splits: Splits, risks: Floats) -> Floats:
+        K = len(risks)
+        if K < 2:
+            return np.full(risks.shape[1], np.nan)
+        factor = 1 / K
+        if self.error == "nadeau-bengio":
+            factor += float(np.mean([len(fold.test) / len(fold.train) for fold in splits.folds]))
+        return np.asarray(risks.std(axis=0, ddof=1) * np.sqrt(factor))
+
+
+def _listed(cv: Any) -> tuple[Any, ...]:
+    """An iterable of splits, written down because the criterion may be used more than once."""
+    try:
+        pairs = tuple(cv)
+    except TypeError:
+        pairs = ("not pairs",)
+    if not all(isinstance(p, tuple | list | np.ndarray) and len(p) == 2 for p in pairs):
+        raise ValueError(f"cv must be a number of folds, a splitter or pairs of (train rows, test rows), got {cv!r}")
+    return pairs

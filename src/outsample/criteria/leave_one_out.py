@@ -1,0 +1,100 @@
+"""Leave-one-out, over all rows or a random few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from outsample.checks import whole_number
+from outsample.criteria.base import RowCriterion, error_of_mean
+from outsample.curve import RiskCurve
+from outsample.evidence.rows import Tested, judged_on_folds, split_generator
+from outsample.losses.base import weighted_mean
+from outsample.losses.whole_set import SetLoss
+from outsample.problem import Problem
+from outsample.resampling.rows import Splits, one_row_out
+from outsample.running.arrays import Floats, Rows
+
+
+@dataclass(frozen=True)
+class LeaveOneOut(RowCriterion):
+    """Every row, or a random few, is predicted by models fitted to all the others.
+
+    Exact and without refitting for linear smoothers and nearest neighbours. With sample weights the losses of the
+    left-out rows are weighted. A scorer that judges a whole set judges all left-out predictions together.
+
+    Estimates the error of a model fitted to n − 1 rows. `standard_error` is the standard deviation of the n losses
+    over √n. It takes the losses as independent; they are nearly so for stable learners, and the interval then covers
+    the expected error over data sets a little more often than its level says, because the spread of the losses
+    contains differences between rows that the mean averages out. It is no guarantee for unstable learners.
+    With a budget, `monte_carlo_error` is what the choice of the B rows adds; the interval covers both.
+
+    Parameters
+    ----------
+    budget : how many rows to leave out, chosen at random; None for all.
+    keep_predictions : see `RowCriterion`.
+    """
+
+    budget: int | None = None
+    name: ClassVar[str] = "loo"
+
+    def __post_init__(self) -> None:
+        if self.budget is not None:
+            object.__setattr__(self, "budget", whole_number("budget", self.budget, instead="None or "))
+
+    def check(self, problem: Problem) -> None:
+        available = problem.n_samples
+        if self.budget is not None and self.budget > available:
+            what = "rows" if problem.all_rows is None else "rows of positive weight"
+            raise ValueError(
+                f"budget={self.budget} asks for more left-out rows than the {available} {what}; use at most {available}"
+            )
+
+    def splits(self, problem: Problem) -> Splits:
+        return one_row_out(problem.n_samples, self._left_out(problem), problem.groups)
+
+    def _left_out(self, problem: Problem) -> Rows:
+        if self.budget is None:
+            return np.arange(problem.n_samples)
+        return np.sort(split_generator(problem).choice(problem.n_samples, self.budget, replace=False))
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        splits = self.splits(problem)
+        found = judged_on_folds(
+            problem,
+            splits,
+            partition=np.arange(problem.n_samples),
+            keep=self.keep_predictions,
+            weighted=False,
+            pooled=isinstance(problem.loss, SetLoss),
+        )
+        return self._record(problem, splits, found)
+
+    def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
+        left_out = self._left_out(problem)
+        weight = None if problem.weight is None else problem.weight[left_out]
+        more: dict[str, Any] = {}
+        if found.risks is None:
+            assert found.out_of_fold is not None
+            out_sample = problem.loss.risk(problem.y[left_out], found.out_of_fold[:, left_out], weight)
+        else:
+            losses = found.risks.T
+            out_sample = weighted_mean(losses, weight)
+            more = self._errors(problem, losses, weight)
+        n = problem.n_samples
+        return self._row_curve(problem, splits, found, out_sample, f"averaged over fits to {n - 1} of {n} rows", **more)
+
+    def _errors(self, problem: Problem, losses: Floats, weight: Floats | None) -> dict[str, Any]:
+        """The error of the mean of B of n losses, s²/B = s²/n + s²(1/B − 1/n): over data, and over the choice."""
+        error = error_of_mean(losses, weight)
+        freedom = max(1, losses.shape[1] - 1)
+        if self.budget is None:
+            return {"standard_error": error, "freedom": freedom}
+        share = losses.shape[1] / problem.n_samples
+        return {
+            "standard_error": error * np.sqrt(share),
+            "monte_carlo_error": error * np.sqrt(1 - share),
+            "freedom": freedom,
+        }

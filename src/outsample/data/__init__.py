@@ -1,0 +1,1 @@
+"""What comes in: tables, targets, and the learners that are judged on them."""

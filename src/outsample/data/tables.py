@@ -1,0 +1,55 @@
+"""Rows of whatever a user calls X: numpy, pandas, polars, sparse or a plain list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from outsample.running.arrays import Rows
+
+
+def n_rows(X: Any) -> int:
+    """Number of samples in X."""
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) > 0:
+        return int(shape[0])
+    try:
+        return len(X)
+    except TypeError:
+        raise TypeError(f"X must be a table of samples, got {type(X).__name__}") from None
+
+
+def as_table(X: Any) -> Any:
+    """X as it is, or as an array where it is only something that can become one."""
+    has_rows = hasattr(X, "shape") or hasattr(X, "__len__")
+    return np.asarray(X) if not has_rows and hasattr(X, "__array__") else X
+
+
+def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:
+    """The rows of X at `index`, and of them the columns at `columns`, as the same kind of table."""
+    if hasattr(X, "iloc"):
+        return X.iloc[index] if columns is None else X.iloc[index, columns]
+    if isinstance(X, list):
+        return [X[i] for i in index]
+    taken = X.tocsr()[index] if sparse.issparse(X) else X[index]
+    return taken if columns is None else taken[:, columns]
+
+
+def split_rows(X: Any, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any, Any]:
+    """(X of the rows to fit, X of the rows to predict).
+
+    Pairwise X has a number for every pair of rows, a kernel or distances: its columns follow the rows that are fitted.
+    """
+    columns = train if pairwise else None
+    return rows(X, train, columns), rows(X, test, columns)
+
+
+def as_pairs(X: Any, learner: str) -> Any:
+    """Pairwise X, checked to have a row and a column for every sample; lists become arrays."""
+    pairs = np.asarray(X) if isinstance(X, list) else X
+    shape = np.shape(pairs)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"X must be a square table for {learner}, which reads a number for every pair, got {shape}")
+    return pairs

@@ -1,0 +1,172 @@
+"""y as the library sees it: class codes or real values, checked once."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import DataConversionWarning
+
+from outsample.running.arrays import Array
+
+FEWEST_ROWS = 3
+
+LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
+"""Standard errors of squared losses are made of fourth powers, which overflow beyond, and vanish below."""
+
+_NO_LABELS: dict[str, tuple[type, ...]] = {
+    "complex numbers": (complex, np.complexfloating),
+    "dates": (datetime.date, np.datetime64),
+    "durations": (datetime.timedelta, np.timedelta64),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels ready to be drawn.
+
+    Attributes
+    ----------
+    values : (n,) class codes or real values, or (n, outputs).
+    classes : the sorted class labels, None for regression.
+    """
+
+    values: Array
+    classes: Array | None
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes, None for regression."""
+        return None if self.classes is None else len(self.classes)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, 1 for a label vector."""
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
+
+
+def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
+    """Check y against X and the learner, and encode it.
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ, too few rows, missing or infinite labels, a constant y, and labels that are
+        not of the learner's kind.
+    """
+    classifying = _is_classifier(estimator)
+    labels = _as_array(y)
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
+    if n_samples < FEWEST_ROWS:
+        raise ValueError(f"X has {n_samples} samples; at least {FEWEST_ROWS} are needed")
+    check_kind(labels)
+    _check_complete(labels)
+    return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
+
+
+def _is_classifier(estimator: Any) -> bool:
+    """Whether the learner is a classifier and not a regressor."""
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
+    if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params", "__sklearn_tags__")):
+        raise TypeError(f"estimator must follow scikit-learn's conventions, got {type(estimator).__name__}")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} is neither a classifier nor a regressor, so its error on new "
+            "labels is not defined"
+        )
+    return bool(is_classifier(estimator))
+
+
+def _as_array(y: Any) -> Array:
+    if y is None:
+        raise ValueError("an estimate requires y to be passed, but the target y is None")
+    labels = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if labels.ndim == 0:
+        raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is taken as one",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        labels = labels[:, 0]
+    if labels.ndim > 2:
+        raise ValueError(f"y must have one or two dimensions, got shape {labels.shape}")
+    return _plain(np.asarray(labels))
+
+
+def _plain(labels: Array) -> Array:
+    """Numbers and truth values that arrive boxed, as of pandas' nullable types, unboxed; other labels as they are."""
+    if labels.dtype.kind != "O" or _missing(labels).any():
+        return labels
+    kinds = {type(label) for label in labels.ravel()}
+    if not all(issubclass(kind, Real | np.bool_) for kind in kinds):
+        return labels
+    return np.array(labels.tolist())
+
+
+def check_kind(labels: Array) -> None:
+    """Raise ValueError for labels that are neither classes nor real numbers: complex numbers, dates and durations."""
+    kinds = {type(label) for label in labels.ravel()} if labels.dtype.kind == "O" else {labels.dtype.type}
+    for what, types in _NO_LABELS.items():
+        if any(issubclass(kind, types) for kind in kinds):
+            # The words that scikit-learn expects of its estimators.
+            known = "Complex data not supported: " if complex in types else ""
+            raise ValueError(f"{known}y holds {what}, which are neither classes nor real numbers; make them so first")
+
+
+def _missing(labels: Array) -> NDArray[np.bool_]:
+    """Where boxed labels are None, not-a-number or pandas' NA."""
+    absent = [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in labels.ravel()]
+    return np.array(absent, dtype=bool).reshape(labels.shape)
+
+
+def _check_complete(labels: Array) -> None:
+    if labels.dtype.kind in "fc":
+        bad = ~np.isfinite(labels)
+    elif labels.dtype.kind == "O":
+        bad = _missing(labels)
+    else:
+        return
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        raise ValueError(f"y has {int(bad.sum())} missing or infinite labels, the first in row {row}")
+
+
+def _classes(labels: Array, estimator: Any) -> Target:
+    if labels.ndim != 1:
+        raise ValueError(f"y has {labels.shape[1]} columns; a classifier needs one label per row")
+    if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
+        raise ValueError(f"y holds continuous values, but {type(estimator).__name__} is a classifier; use a regressor")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(f"y mixes labels that have no common order: {', '.join(kinds)}") from None
+    if len(classes) == 1:
+        raise ValueError(f"y is constant: it has one class only, {classes.tolist()[0]!r}, so there is nothing to learn")
+    return Target(codes.reshape(-1), classes)
+
+
+def _real_values(labels: Array, estimator: Any) -> Target:
+    try:
+        values = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y is not numeric, but {type(estimator).__name__} is a regressor") from None
+    if (values == values[0]).all():
+        raise ValueError(f"y is constant: every label is {float(values.ravel()[0])!r}, so there is nothing to learn")
+    largest = float(np.abs(values).max())
+    if largest > LARGEST_LABEL:
+        raise ValueError(f"y has values up to {largest:.3g}, beyond {LARGEST_LABEL:g} their powers overflow; rescale y")
+    spread = float(np.ptp(values, axis=0).max())
+    if spread < LEAST_SPREAD:
+        raise ValueError(f"y varies by {spread:.3g} only, below {LEAST_SPREAD:g} its powers vanish; rescale y")
+    return Target(values, None)

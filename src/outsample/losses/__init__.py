@@ -1,0 +1,1 @@
+"""Losses: of single predictions, of whole sets of them, and how a user names one."""

@@ -1,0 +1,113 @@
+"""From what a user calls a loss to a `Loss`."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from outsample.data.learners import takes_weight
+from outsample.data.lending import lend
+from outsample.data.target import Target
+from outsample.losses.base import LABELS, Loss, as_losses
+from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
+from outsample.losses.whole_set import OwnScore, ScorerLoss, SetFunctionLoss
+
+NAMED: dict[str, Loss] = {
+    "zero-one": ZeroOneLoss(),
+    "squared": SquaredLoss(),
+    "absolute": AbsoluteLoss(),
+    "log": LogLoss(),
+}
+RESPONSES = ("predict", "predict_proba", "decision_function")
+
+
+def choose_loss(loss: Any, target: Target, estimator: Any, weighted: bool = False) -> tuple[Loss, str]:
+    """(loss, response): the loss told what the labels are, and the prediction method it will read.
+
+    Raises
+    ------
+    ValueError
+        When the name is unknown or the loss does not fit the learner.
+    """
+    chosen = as_loss(loss, target).bound(target.classes, target.n_outputs)
+    _check_task(chosen, target, estimator)
+    if isinstance(chosen, OwnScore):
+        if weighted and not takes_weight(estimator, "score"):
+            raise ValueError(f"sample_weight: the score of {type(estimator).__name__} takes no weights; name a loss")
+        return chosen, "score"
+    available = tuple(r for r in RESPONSES if hasattr(estimator, r))
+    if isinstance(chosen, ScorerLoss):
+        chosen = chosen.reading(available)
+    if weighted and not chosen.takes_weight():
+        raise ValueError(f"sample_weight: loss {chosen.name!r} takes no weights; leave them out or use another loss")
+    for response in chosen.responses:
+        if response in available:
+            return chosen, response
+    raise ValueError(
+        f"loss {chosen.name!r} needs {' or '.join(chosen.responses)}, which {type(estimator).__name__} does not offer"
+    )
+
+
+def as_loss(loss: Any, target: Target) -> Loss:
+    """A `Loss` from None, a name, a scorer, a matrix, a function or a `Loss`."""
+    if loss is None:
+        return NAMED["squared" if target.classes is None else "zero-one"]
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        return _named_loss(loss)
+    if callable(loss):
+        return _function_loss(loss, target)
+    return MatrixLoss(loss)
+
+
+def _named_loss(name: str) -> Loss:
+    if name in NAMED:
+        return NAMED[name]
+    if name in get_scorer_names():
+        return ScorerLoss(get_scorer(name), name)
+    near = difflib.get_close_matches(name, [*NAMED, *get_scorer_names()], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"loss {name!r} is unknown: use {', '.join(NAMED)} or the name of a scikit-learn scorer{hint}")
+
+
+def _function_loss(function: Any, target: Target) -> Loss:
+    """A scorer takes (estimator, X, y); a loss takes (y, prediction) and gives one number, or one per sample."""
+    if _n_required(function) >= 3:
+        return ScorerLoss(function, getattr(function, "__name__", None) or str(function))
+    some = target.values if target.classes is None else target.classes[target.values]
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        result = np.asarray(lend(function, function, some, some, names=LABELS))
+    except Exception as error:
+        raise ValueError(f"loss {name!r} fails on the labels of y as predictions: {error}") from error
+    as_losses(result, name)
+    if result.ndim > 1 or result.shape not in ((), (len(some),)):
+        raise ValueError(
+            f"loss {name!r} must return one number, or one per sample, shape ({len(some)},); it returned {result.shape}"
+        )
+    return SetFunctionLoss(function) if result.ndim == 0 else CallableLoss(function)
+
+
+def _n_required(function: Any) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters)
+
+
+def _check_task(loss: Loss, target: Target, estimator: Any) -> None:
+    kind = "regression" if target.classes is None else "classification"
+    if loss.task not in ("any", kind):
+        what = "a regressor" if kind == "regression" else "a classifier"
+        default = "squared" if kind == "regression" else "zero-one"
+        raise ValueError(
+            f"loss {loss.name!r} is for {loss.task}, but {type(estimator).__name__} is {what}; "
+            f'use for example "{default}"'
+        )

@@ -1,0 +1,240 @@
+"""A design whose fits are linear in y: closed forms and left-out predictions need no refit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from outsample.data.learners import constant_response, fit, is_pairwise, respond, with_params
+from outsample.data.tables import n_rows, split_rows
+from outsample.paths.base import Design, Path, Smoother, confusion_shares
+from outsample.paths.linear.fits import LinearFits, as_targets, combined
+from outsample.paths.linear.left_out import left_out
+from outsample.running.arrays import Array, Floats
+from outsample.running.threads import cached_property
+
+
+@dataclass(frozen=True)
+class Part:
+    """Models that share one basis.
+
+    Attributes
+    ----------
+    models : (models of this part,), their positions in the path.
+    fits : their fits.
+    evaluated : new X → (n_new, r), the basis at new rows.
+    gains : (models of this part, r), what multiplies the coefficients at new rows.
+    least_slack : (models of this part,), the slack below which left-out rows are refitted; infinite where the
+        formula does not hold at all.
+    """
+
+    models: NDArray[np.intp]
+    fits: LinearFits
+    evaluated: Callable[[Any], Floats]
+    gains: Floats
+    least_slack: Floats
+
+
+class LinearDesign(Design):
+    """Regression by fits linear in y, bound to one X.
+
+    Left-out predictions are exact: rows for which the closed form would lose digits (a row or fold that the
+    model cannot do without, a basis whose numerical rank depends on the rows) are refitted with
+    scikit-learn.
+
+    Parameters
+    ----------
+    parts : the models, grouped by basis.
+    refitted : (estimator, X) of each model, to refit on part of the rows; None when left-out predictions
+        have no closed form because the basis itself depends on the rows.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        refitted: Callable[[int], tuple[Any, Any]] | None,
+        classes: Array | None,
+        weight: Floats | None,
+    ) -> None:
+        self.parts = tuple(parts)
+        self.classes, self.weight = classes, weight
+        self.n_models = sum(len(part.models) for part in self.parts)
+        self.n_samples = len(self.parts[0].fits.basis)
+        self._refitted = refitted
+
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        if len(Y) == 1:
+            return self._fitted_to(as_targets(Y[0]))[None]
+        return np.stack([self._fitted_to(as_targets(y)) for y in Y])
+
+    def _fitted_to(self, targets: Floats) -> Floats:
+        return self._gathered(lambda part: part.fits.fitted(targets))
+
+    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+        return self.linear_predictions(as_targets(y), X_new)
+
+    def linear_predictions(self, targets: Floats, X_new: Any) -> Floats:
+        """Real-valued predictions on X_new, (models, n_new[, outputs])."""
+
+        def answer(part: Part) -> Floats:
+            return combined(part.gains, part.fits.coefficients(targets), part.evaluated(X_new))
+
+        return self._gathered(answer)
+
+    @cached_property
+    def smoother(self) -> Smoother | None:
+        return Smoother(
+            self._gathered(lambda part: part.fits.smoother.leverages),
+            self._gathered(lambda part: part.fits.smoother.row_sums),
+            self._squared_norms,
+        )
+
+    def _squared_norms(self) -> Floats:
+        return self._gathered(lambda part: part.fits.squared_norms)
+
+    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        if Y.ndim > 2:
+            return super().moments(Y, center, seeds)
+        return np.stack([self._moments_of(as_targets(y), center) for y in Y])
+
+    def _moments_of(self, targets: Floats, center: float) -> Floats:
+        return self._gathered(lambda part: part.fits.moments(targets, center))
+
+    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        if self._refitted is None:
+            return None
+        targets = as_targets(y)
+        if targets.ndim == 1:
+            return self.left_out_values(targets, folds)
+        return np.stack([self.left_out_values(column, folds) for column in targets.T], axis=-1)
+
+    def left_out_values(self, targets: Floats, folds: Array) -> Floats:
+        """Left-out predictions of one output, (models, n)."""
+
+        def answer(part: Part) -> Floats:
+            predictions, doubtful = left_out(part.fits, targets, folds, part.least_slack)
+            for m, fold in doubtful:
+                inside = folds == fold
+                predictions[m, inside] = self._refit(part.models[m], targets, inside)
+            return predictions
+
+        return self._gathered(answer)
+
+    def _refit(self, model: int, targets: Floats, inside: NDArray[np.bool_]) -> Floats:
+        assert self._refitted is not None
+        estimator, X = self._refitted(model)
+        train, test = np.flatnonzero(~inside), np.flatnonzero(inside)
+        weight = None if self.weight is None else self.weight[train]
+        X_train, X_test = split_rows(X, train, test, pairwise=is_pairwise(estimator))
+        learner = fit(clone(estimator), X_train, targets[train], weight)
+        return respond(learner, X_test, "predict", None)
+
+    def _gathered(self, answer: Callable[[Part], Floats]) -> Floats:
+        """Each part's answer, in the order of the path."""
+        if len(self.parts) == 1:
+            return answer(self.parts[0])
+        answers = [answer(part) for part in self.parts]
+        gathered = np.empty((self.n_models, *answers[0].shape[1:]))
+        for part, values in zip(self.parts, answers, strict=True):
+            gathered[part.models] = values
+        return gathered
+
+
+class LinearClassifierDesign(Design):
+    """Class codes in, signs of linear fits out; each label vector costs one product of its own.
+
+    Label vectors that lack some classes are fitted to the classes they hold, as scikit-learn would.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        part: Part,
+        refitted: Callable[[int], tuple[Any, Any]],
+        X: Floats,
+        classes: Array,
+        weight: Floats | None,
+    ) -> None:
+        self._linear = LinearDesign([part], refitted, None, weight)
+        self._path, self._X = path, X
+        self.classes, self.weight = classes, weight
+        self._class_labels = classes
+        self.n_samples, self.n_models = self._linear.n_samples, self._linear.n_models
+
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        fits = self._linear.parts[0].fits
+        return np.stack([self._answers(y, fits.fitted, self.n_samples, response) for y in Y])
+
+    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+        return self._answers(
+            y, lambda targets: self._linear.linear_predictions(targets, X_new), n_rows(X_new), response
+        )
+
+    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+        shares = [confusion_shares(y[None], self.fitted(y[None]), len(self._class_labels), self.weight) for y in Y]
+        return np.concatenate(shares)
+
+    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        def values(targets: Floats) -> Floats:
+            return np.asarray(self._linear.left_out_predictions(targets, folds))
+
+        answers = self._answers(y, values, self.n_samples, response)
+        for fold in _folds_holding_a_whole_class(y, folds):
+            inside = folds == fold
+            answers[:, inside] = self._refit(y, inside, response)
+        return answers
+
+    def _answers(self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str) -> Array:
+        """Responses of every model, (models, n_answers[, K]), from the real values of ±1 targets."""
+        n_classes = len(self._class_labels)
+        seen = np.unique(y)
+        if len(seen) == 1:
+            one = constant_response(int(seen[0]), n_answers, response, n_classes)
+            return np.stack([one] * self.n_models)
+        if len(seen) == 2:
+            return _two_class_response(values(np.where(y == seen[1], 1.0, -1.0)), seen, response, n_classes)
+        raw = values(np.where(y[:, None] == seen, 1.0, -1.0))
+        if response == "predict":
+            return np.asarray(seen[raw.argmax(axis=-1)])
+        return _spread(raw, raw, seen, n_classes)
+
+    def _refit(self, y: Array, inside: NDArray[np.bool_], response: str) -> Array:
+        """Answers of every model on the rows `inside`, refitted to the others."""
+        labels = y[~inside]
+        if (labels == labels[0]).all():
+            one = constant_response(int(labels[0]), int(inside.sum()), response, len(self._class_labels))
+            return np.stack([one] * self.n_models)
+        weight = None if self.weight is None else self.weight[~inside]
+        answers = []
+        for params in self._path.params:
+            model = with_params(self._path.estimator, params)
+            fit(model, self._X[~inside], self._class_labels[labels], weight)
+            answers.append(respond(model, self._X[inside], response, self._class_labels))
+        return np.stack(answers)
+
+
+def _two_class_response(raw: Floats, seen: Array, response: str, n_classes: int) -> Array:
+    if response == "predict":
+        return np.asarray(seen[(raw > 0).astype(np.intp)])
+    if n_classes == 2:
+        return raw
+    return _spread(raw, np.stack([-raw, raw], axis=-1), seen, n_classes)
+
+
+def _spread(raw: Floats, columns: Floats, seen: Array, n_classes: int) -> Floats:
+    """Decision values in the columns of the classes seen; classes unseen get less than any value."""
+    full = np.empty((*columns.shape[:-1], n_classes))
+    full[:] = raw.reshape(len(raw), -1).min(axis=1).reshape(-1, *[1] * (full.ndim - 1)) - 1.0
+    full[..., seen] = columns
+    return full
+
+
+def _folds_holding_a_whole_class(y: Array, folds: Array) -> list[int]:
+    """Folds without which the other rows lack a class."""
+    whole = [np.unique(folds[y == code]) for code in np.unique(y)]
+    return sorted({int(present[0]) for present in whole if len(present) == 1})

@@ -1,0 +1,182 @@
+"""Fits linear in y, for every model of a path at once, from one basis of the sample space.
+
+With weights W = diag(w) and a basis L of n × r whose columns are orthonormal, LᵀWL = I, every model is
+S_m = L diag(kept_m) Lᵀ W with 0 ≤ kept_m ≤ 1: a share of each direction is kept and the rest is lost. Ridge
+keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one more column, kept whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outsample.paths.base import Smoother
+from outsample.running.arrays import Array, Floats, chunks
+from outsample.running.threads import cached_property
+
+# Below this, 1 − leverage is computed from what is lost instead of from the difference, which cancels.
+_CANCELLATION = 1e-3
+# Rows evaluated at a time where only sums over rows are kept; fixed, so that results have the same bits
+# whatever the number of draws.
+_ROW_BLOCK = 8192
+
+
+class LinearFits:
+    """Every fit of one basis.
+
+    Parameters
+    ----------
+    basis : (n, r), orthonormal under the weights.
+    kept : (models, r), the share of each direction that a model keeps.
+    lost : (models, r), 1 − kept, computed by the caller without cancellation.
+    weight : (n,) or None.
+    constant : whether the first direction is the constant, which every model then keeps whole.
+    """
+
+    def __init__(self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool) -> None:
+        self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
+        self.constant = constant
+        self._last: tuple[Floats, Floats] | None = None
+
+    def coefficients(self, y: Floats) -> Floats:
+        """Lᵀ W y, (r,) or (r, outputs).
+
+        The mean goes to the constant alone, so that labels far from zero do not leak into directions that
+        are orthogonal to it only up to rounding.
+        """
+        if not self.constant:
+            return np.asarray(self.basis.T @ self._weighted(y))
+        mean = np.average(y, axis=0, weights=self.weight)
+        coefficients = np.asarray(self.basis.T @ self._weighted(y - mean))
+        coefficients[0] += mean / self.basis[0, 0]
+        return coefficients
+
+    def _weighted(self, y: Floats) -> Floats:
+        return y if self.weight is None else (self.weight * y.T).T
+
+    def fitted(self, y: Floats) -> Floats:
+        """In-sample predictions, (models, n[, outputs]), not to be written to: those of the last labels are kept."""
+        last = self._last
+        if last is None or not np.array_equal(last[0], y):
+            answer = combined(self.kept, self.coefficients(y), self.basis)
+            answer.flags.writeable = False
+            self._last = last = y, answer
+        return last[1]
+
+    def moments(self, y: Floats, center: float) -> Floats:
+        """Weighted means of (y − ĝ)² and (ĝ − center)², (models, 2), block of rows by block of rows."""
+        scaled = self.kept * self.coefficients(y)
+        sums = np.zeros((len(self.kept), 2))
+        weight = np.ones(len(y)) if self.weight is None else self.weight
+        for start in range(0, len(y), _ROW_BLOCK):
+            rows = slice(start, start + _ROW_BLOCK)
+            fitted = scaled @ self.basis[rows].T
+            sums[:, 0] += np.square(y[rows] - fitted) @ weight[rows]
+            sums[:, 1] += np.square(fitted - center) @ weight[rows]
+        return np.asarray(sums / weight.sum())
+
+    @cached_property
+    def smoother(self) -> Smoother:
+        """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
+        n = len(self.basis)
+        row_sums = np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
+        return Smoother(self._leverages[0], row_sums)
+
+    @cached_property
+    def _leverages(self) -> tuple[Floats, Floats]:
+        """Of every model, (models, n), and of one that keeps as much of each direction as any model does, (n,)."""
+        n, most = len(self.basis), self.kept.max(axis=0)
+        leverages, highest = np.empty((len(self.kept), n)), np.empty(n)
+        for rows in chunks(self.basis):
+            energy = self._energy(rows)
+            np.matmul(self.kept, energy.T, out=leverages[:, rows])
+            np.matmul(energy, most, out=highest[rows])
+        return leverages, highest
+
+    @property
+    def squared_norms(self) -> Floats:
+        """Σ_j S_ij², (models, n): Σ_k kept_k² L_ik² without weights, else the norm of row i of L kept LᵀW."""
+        if self.weight is None:
+            return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
+        scaled = self.basis * self.weight[:, None]
+        metric = scaled.T @ scaled
+        rows = (self.basis * kept for kept in self.kept)
+        return np.stack([np.einsum("ik,ik->i", row @ metric, row) for row in rows])
+
+    def _energy(self, rows: Any) -> Floats:
+        """w_i L_ik² of some rows, (rows, r): the leverage of row i along direction k."""
+        energy = np.square(self.basis[rows])
+        if self.weight is not None:
+            energy *= self.weight[rows, None]
+        return np.asarray(energy)
+
+    @cached_property
+    def _tight(self) -> NDArray[np.intp]:
+        """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
+        return np.flatnonzero(1.0 - self._leverages[1] < _CANCELLATION)
+
+    def slack(self, models: slice) -> Floats:
+        """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
+        slack = 1.0 - self._leverages[0][models]
+        tight = self._tight
+        if len(tight):
+            energy = self._energy(tight)
+            outside = self._outside(np.ones(len(slack[0])), energy.sum(axis=1), tight)
+            slack[:, tight] = outside + self.lost[models] @ energy.T
+        return slack
+
+    @cached_property
+    def reproduced(self) -> NDArray[np.bool_]:
+        """Rows whose every label the whole basis reproduces for certain, (n,): all or none of positive weight."""
+        counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
+        return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
+
+    def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.intp]) -> Floats:
+        """`whole − inside` at `rows`, exactly zero where the basis reproduces every label."""
+        return np.where(self.reproduced[rows], 0.0, whole[rows] - inside)
+
+    def residuals(self, y: Floats) -> Floats:
+        """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
+        residuals = np.asarray(y - self.fitted(y))
+        tight = self._tight
+        if len(tight):
+            basis, coefficients = self.basis[tight], self.coefficients(y)
+            outside = self._outside(y, basis @ coefficients, tight)
+            residuals[:, tight] = outside + combined(self.lost, coefficients, basis)
+        return residuals
+
+
+def combined(shares: Floats, coefficients: Floats, basis: Floats) -> Floats:
+    """basis (shares ∘ coefficients) for every model, (models, rows[, outputs]).
+
+    One product per output, so that the bits do not depend on how many label vectors came together.
+    """
+    if coefficients.ndim == 1:
+        return np.asarray((shares * coefficients) @ basis.T)
+    return np.stack([combined(shares, column, basis) for column in coefficients.T], axis=-1)
+
+
+def centred(X: Floats, weight: Floats | None, intercept: bool) -> tuple[Floats, Floats]:
+    """(X minus its weighted column means, those means); the means are zero without an intercept."""
+    if not intercept:
+        return X, np.zeros(X.shape[1])
+    means = np.average(X, axis=0, weights=weight)
+    return X - means, means
+
+
+def scaled_rows(X: Floats, weight: Floats | None) -> Floats:
+    """√w X: weighted least squares as an unweighted problem."""
+    return X if weight is None else X * np.sqrt(weight)[:, None]
+
+
+def with_constant(directions: Floats, weight: Floats | None, n: int) -> Floats:
+    """The basis with the constant direction in front; `n` and `weight` are those of the fitted rows."""
+    total = float(n) if weight is None else float(weight.sum())
+    return np.column_stack([np.full(len(directions), total**-0.5), directions])
+
+
+def as_targets(y: Array) -> Floats:
+    """Real labels in double precision."""
+    return np.asarray(y, dtype=np.float64)

@@ -1,0 +1,192 @@
+"""Ridge regression and classification along `alpha`: one singular value decomposition serves every alpha."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_array
+
+from outsample.data.learners import with_params
+from outsample.paths.base import Design
+from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, Part
+from outsample.paths.linear.fits import LinearFits, centred, scaled_rows, with_constant
+from outsample.paths.refit import GridPath
+from outsample.running.arrays import Array, Floats
+
+# Only solvers that give the minimum itself; iterative ones stop where their tolerance lets them.
+_DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
+# With a singular value below this share of the largest, directions are taken from the decomposition of the
+# whole table: X V divided by so small a number would be less than orthonormal.
+_WELL_SEPARATED = 1e-6
+# Down to this share, products of columns, which square it, still give twelve digits.
+_SAFE_TO_SQUARE = 1e-2
+
+
+class RidgePath(GridPath):
+    """`Ridge` along `alpha`, dense X, direct solvers.
+
+    Computed in double precision: on single-precision X the answers differ from scikit-learn's by its own
+    rounding. With alpha = 0 and columns that are linearly dependent the answer is the least-squares fit of
+    minimum norm; scikit-learn's own answer there depends on rounding.
+    Sparse X and an alpha per output are refitted.
+    """
+
+    learner: Any = Ridge
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        if type(estimator) is not cls.learner or parameter not in (None, "alpha"):
+            return None
+        direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
+        return "alpha" if direct and getattr(estimator, "class_weight", None) is None else None
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        alphas = [params["alpha"] for params in self.params]
+        if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in alphas):
+            return self.refitting(X, classes, weight)
+        table = check_array(X, dtype=np.float64)
+        fixed = {k: v for k, v in self.estimator.get_params().items() if k != "class_weight"}
+
+        def refitted(model: int) -> tuple[Any, Any]:
+            return Ridge(**{**fixed, **self.params[model]}), table
+
+        part = ridge_part(table, np.array(alphas, dtype=np.float64), weight, self.estimator.fit_intercept)
+        if classes is None:
+            return LinearDesign([part], refitted, classes, weight)
+        return LinearClassifierDesign(self, part, refitted, table, classes, weight)
+
+
+class RidgeClassifierPath(RidgePath):
+    """`RidgeClassifier` along `alpha`: the sign of a linear smoother of ±1 labels, one against the rest.
+
+    `class_weight` is not served: it makes the weights depend on the labels.
+    """
+
+    learner = RidgeClassifier
+    responses = frozenset({"predict", "decision_function"})
+
+
+def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> Part:
+    """Ridge fits of every alpha: direction k of singular value s keeps s²/(s² + alpha)."""
+    table, means = centred(X, weight, intercept)
+    directions, singular, axes = singular_directions(table, weight, float(np.abs(means).max(initial=0.0)))
+    squared = singular**2
+    lost = alphas[:, None] / (squared + alphas[:, None])
+    kept = squared / (squared + alphas[:, None])
+    basis = directions
+    if intercept:
+        basis = with_constant(directions, weight, len(X))
+        kept = np.column_stack([np.ones(len(alphas)), kept])
+        lost = np.column_stack([np.zeros(len(alphas)), lost])
+
+    def evaluated(X_new: Any) -> Floats:
+        new = (check_array(X_new, dtype=np.float64) - means) @ (axes / singular)
+        return with_constant(new, weight, len(X)) if intercept else new
+
+    fits = LinearFits(basis, kept, lost, weight, constant=intercept)
+    return Part(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
+
+
+def singular_directions(
+    table: Floats, weight: Floats | None, largest_mean: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
+    """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
+
+    What is left of columns after their means were taken away has the rounding of the largest mean. Such rounding is no
+    direction: it may well be the constant, which is in the basis already.
+
+    The cheapest way that keeps its digits: the p × p matrix of products when the columns are well conditioned,
+    the triangle of a QR decomposition, or the whole table. Rows of weight zero get the value the directions
+    have there.
+    """
+    scaled = scaled_rows(table, weight)
+    rounding = max(scaled.shape) * float(np.finfo(np.float64).eps)
+    of_means = rounding * largest_mean * (1.0 if weight is None else float(np.sqrt(weight.max())))
+    if table.shape[0] > table.shape[1]:
+        singular, axes = _small_decomposition(scaled)
+        if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] and singular[-1] > of_means:
+            return table @ (axes / singular), singular, axes
+    left, singular, rotation = np.linalg.svd(scaled, full_matrices=False)
+    rank = int((singular > max(rounding * singular.max(initial=0.0), of_means)).sum())
+    left, singular, axes = left[:, :rank], singular[:rank], rotation[:rank].T
+    if weight is None:
+        return left, singular, axes
+    if (weight > 0).all():
+        return left / np.sqrt(weight)[:, None], singular, axes
+    return table @ (axes / singular), singular, axes
+
+
+def _small_decomposition(tall: Floats) -> tuple[Floats, Floats]:
+    """Singular values, largest first, and right singular vectors (p, p) of a tall table."""
+    squares, axes = np.linalg.eigh(tall.T @ tall)
+    if len(squares) and squares[0] >= _SAFE_TO_SQUARE**2 * squares[-1] > 0:
+        return np.sqrt(squares[::-1]), axes[:, ::-1]
+    _, singular, rotation = np.linalg.svd(np.linalg.qr(tall, mode="r"))
+    return singular, rotation.T
+
+
+# K + alpha I nearer to singular than this, relative to its size, has no solution worth comparing.
+_SINGULAR = 1e-13
+
+
+class KernelRidgePath(GridPath):
+    """`KernelRidge` along `alpha`, any kernel, dense X.
+
+    Refitted instead: sparse X, an alpha per output, rows of weight zero, and alphas so small that K + alpha I
+    is numerically singular, where scikit-learn falls back to least squares.
+    """
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        return "alpha" if type(estimator) is KernelRidge and parameter in (None, "alpha") else None
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        alphas = [params["alpha"] for params in self.params]
+        part = None
+        plain = all(np.ndim(a) == 0 and a >= 0 for a in alphas) and not sparse.issparse(X)
+        if plain and (weight is None or (weight > 0).all()):
+            part = _kernel_part(self.estimator, X, np.array(alphas, dtype=np.float64), weight)
+        if part is None:
+            return self.refitting(X, classes, weight)
+
+        def refitted(model: int) -> tuple[Any, Any]:
+            return with_params(self.estimator, self.params[model]), X
+
+        return LinearDesign([part], refitted, classes, weight)
+
+
+def _kernel_part(estimator: Any, X: Any, alphas: Floats, weight: Floats | None) -> Part | None:
+    """Fits of every alpha, or None when K + alpha I is singular or nearly so for one of them.
+
+    √w K √w = Q Λ Qᵀ: direction k keeps λ/(λ + alpha), and the dual coefficients are √w Q (Λ + alpha)⁻¹ Qᵀ √w y.
+    """
+    table = check_array(X, dtype=[np.float64, np.float32])
+    root = np.ones(len(table)) if weight is None else np.sqrt(weight)
+    values, vectors = np.linalg.eigh(_kernel(estimator, table, None) * np.outer(root, root))
+    shifted = values + alphas[:, None]
+    if (shifted <= _SINGULAR * np.abs(shifted).max(axis=1, keepdims=True)).any():
+        return None
+    fits = LinearFits(vectors / root[:, None], values / shifted, alphas[:, None] / shifted, weight, constant=False)
+
+    def evaluated(X_new: Any) -> Floats:
+        new = check_array(X_new, dtype=[np.float64, np.float32])
+        return np.asarray(_kernel(estimator, new, table) @ (root[:, None] * vectors))
+
+    return Part(np.arange(len(alphas)), fits, evaluated, 1.0 / shifted, np.zeros(len(alphas)))
+
+
+def _kernel(estimator: Any, X: Floats, fitted: Floats | None) -> Floats:
+    """Kernel values between X and the fitted rows (X itself when None), with the estimator's parameters."""
+    if estimator.kernel == "precomputed":
+        return np.asarray(X, dtype=np.float64)
+    if callable(estimator.kernel):
+        params = estimator.kernel_params or {}
+    else:
+        params = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
+    kernel = pairwise_kernels(X, fitted, metric=estimator.kernel, filter_params=True, **params)
+    return np.asarray(kernel, dtype=np.float64)

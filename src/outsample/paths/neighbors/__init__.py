@@ -1,0 +1,1 @@
+"""Nearest neighbours: one search serves every k."""

@@ -1,0 +1,194 @@
+"""Nearest neighbours of every row, found once: by comparing all pairs, or by scikit-learn's own search."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from outsample.data.learners import fit
+from outsample.data.tables import n_rows, rows
+from outsample.paths.neighbors.nearest import Neighbours, distances_to, nearest_rows
+from outsample.running.arrays import Array, Floats, Integers
+from outsample.running.threads import cached_property, thread_pools
+
+Lists = tuple[Neighbours, Floats]
+
+_TIE = 1e-9
+# Rows searched × rows × columns: about ten milliseconds on one thread.
+_SMALL_SEARCH = 50_000_000
+# Up to so many columns a tree search, and beyond so many rows, is better than comparing all pairs.
+_COLUMNS_FOR_TREES = 15
+_ROWS_FOR_TREES = 5_000
+
+
+class NeighborSearch:
+    """The neighbours of any row among the rows of X, nearest first, equal distances by row number.
+
+    Parameters
+    ----------
+    estimator : KNeighborsClassifier or KNeighborsRegressor.
+    X : the table searched.
+    k : the largest number of neighbours a model asks for.
+    """
+
+    def __init__(self, estimator: Any, X: Any, k: int) -> None:
+        self._X, self.k = X, k
+        self.n_samples = n_rows(X)
+        self.uniform = estimator.weights != "distance"
+        self._estimator = estimator
+        self._may_compare_pairs = k >= 1 and _is_plain(estimator) and not sparse.issparse(X)
+        # Rejects what scikit-learn rejects, before anything is searched; plain numbers need no fit for that.
+        numbers = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+        self._table if self._may_compare_pairs and numbers else self._searcher  # noqa: B018
+        self._neighbours: Neighbours | None = None
+        self._distances: Floats | None = None
+
+    @cached_property
+    def _searcher(self) -> Any:
+        """scikit-learn's search. It does not look at labels, but `fit` asks for some."""
+        estimator = clone(self._estimator).set_params(n_neighbors=self.k)
+        return fit(estimator, self._X, np.zeros(self.n_samples, int))
+
+    @cached_property
+    def _table(self) -> Floats:
+        table = check_array(self._X, dtype=np.float64, order="C", estimator=self._estimator, input_name="X")
+        # Kernels would be compiled once more for arrays that cannot be written to.
+        return np.require(table, requirements=["C", "W"])
+
+    def neighbours(self, depth: int | None = None) -> Neighbours:
+        """The neighbours of the rows of X, each counted among its own, (n, at least `depth`).
+
+        Searched at first use, one neighbour deeper than asked, so that leaving each row out comes free.
+        """
+        depth = self.k + 1 if depth is None else depth
+        depth = max(self.k, min(depth, self.n_samples))
+        if self._neighbours is None or self._neighbours.shape[1] < depth:
+            self._neighbours, self._distances = self._compared(depth), None
+            if self._neighbours is None:
+                self._neighbours, self._distances = self._search(self._X, depth)
+        return self._neighbours
+
+    def among_itself(self, depth: int | None = None) -> Lists:
+        """(neighbours, distances) of the rows of X, each counted among its own neighbours."""
+        neighbours = self.neighbours(depth)
+        if self._distances is None:
+            self._distances = distances_to(self._table, neighbours)
+        return neighbours, self._distances
+
+    def _compared(self, depth: int) -> Neighbours | None:
+        """The neighbours by comparing all pairs of rows, where that is the fastest way to them."""
+        return nearest_rows(self._table, depth) if depth <= self.n_samples and self._compares_pairs else None
+
+    @property
+    def _compares_pairs(self) -> bool:
+        """Whether comparing all pairs of rows is the fastest way to their neighbours."""
+        if not self._may_compare_pairs:
+            return False
+        return self.n_samples <= _ROWS_FOR_TREES or self._table.shape[1] > _COLUMNS_FOR_TREES
+
+    def tied(self) -> bool:
+        """Whether two other rows are equally far from some row, up to rounding, so that they may change places."""
+        neighbours, distances = self.among_itself()
+        own = neighbours == np.arange(self.n_samples)[:, None]
+        others = np.sort(np.where(own, np.inf, distances), axis=1)
+        nearer, farther = others[:, :-1], others[:, 1:]
+        # scikit-learn subtracts large numbers from each other where it compares all pairs: |x|² − 2xz + |z|².
+        squares = np.square(self._table).sum(axis=1) if self._compares_pairs else np.zeros(self.n_samples)
+        lost = 8 * self._searcher.n_features_in_ * np.finfo(float).eps * (squares[:, None] + nearer**2)
+        equal = (farther - nearer) * (farther + nearer) <= 2 * _TIE * nearer**2 + lost
+        return bool((np.isfinite(farther) & equal).any())
+
+    def of(self, X_new: Any) -> Lists:
+        """(neighbours, distances) of new rows, (n_new, k)."""
+        return self._search(X_new, self.k)
+
+    def _search(self, X: Any, depth: int) -> Lists:
+        with _threads_worth(n_rows(X) * self.n_samples * self._searcher.n_features_in_):
+            distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
+        distances = np.ascontiguousarray(distances, dtype=np.float64)
+        neighbours = np.array(neighbours, dtype=np.int32, order="C")
+        kernels().order_ties(distances, neighbours)
+        return neighbours, distances
+
+    def outside_folds(self, folds: Integers) -> Lists:
+        """The k nearest neighbours of each row that are not in its own fold, (n, k) each.
+
+        The lists of all rows are searched deep enough for most folds; rows whose own fold uses their list up
+        are searched deeper, alone.
+        """
+        largest = np.unique(folds, return_counts=True)[1].max()
+        if self.k > self.n_samples - largest:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {self.k}, "
+                f"n_samples_fit = {self.n_samples - largest} outside the largest fold"
+            )
+        neighbours, distances = self.among_itself(_depth_for(self.k, int(largest), self.n_samples))
+        kept = np.empty((self.n_samples, self.k), np.int32), np.empty((self.n_samples, self.k))
+        found = kernels().drop_same_fold(neighbours, distances, folds, folds, *kept)
+        short = np.flatnonzero(found < self.k)
+        depth = neighbours.shape[1]
+        while len(short):
+            depth = min(2 * depth, self.n_samples)
+            deeper = self._search(rows(self._X, short), depth)
+            more = np.empty((len(short), self.k), np.int32), np.empty((len(short), self.k))
+            found = kernels().drop_same_fold(*deeper, folds, folds[short], *more)
+            kept[0][short], kept[1][short] = more
+            short = short[found < self.k]
+        return kept
+
+    def shares(self, distances: Floats) -> Floats:
+        """Voting share of each neighbour, as scikit-learn has it: 1, or 1/distance, or only rows at zero."""
+        if self.uniform:
+            return np.ones_like(distances)
+        with np.errstate(divide="ignore"):
+            shares = 1.0 / distances
+        infinite = np.isinf(shares)
+        at_zero = infinite.any(axis=1)
+        shares[at_zero] = infinite[at_zero]
+        return shares
+
+
+def _is_plain(estimator: Any) -> bool:
+    """Whether an estimator asks for uniform votes by Euclidean distance, and leaves the way of searching open."""
+    metric, p = estimator.metric, estimator.p
+    euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2)
+    usual = isinstance(estimator.leaf_size, int) and estimator.leaf_size >= 1 and isinstance(p, int | float) and p > 0
+    return bool(
+        euclidean
+        and usual
+        and not estimator.metric_params
+        and estimator.weights in (None, "uniform")
+        and estimator.algorithm in ("auto", "brute")
+        and (estimator.n_jobs is None or isinstance(estimator.n_jobs, int))
+    )
+
+
+def kernels() -> Any:
+    """The compiled kernels, loaded when they are first needed: the compiler is slow to import."""
+    from outsample._kernels import votes as neighbors
+
+    return neighbors
+
+
+def _threads_worth(work: int) -> AbstractContextManager[Any]:
+    """One thread for small searches, whose threads would mostly wait for each other on a busy machine."""
+    return thread_pools().limit(limits=1) if work < _SMALL_SEARCH else nullcontext()
+
+
+def _depth_for(k: int, fold: int, n: int) -> int:
+    """How deep to search so that k neighbours outside a fold of this size are nearly always found."""
+    others = (fold - 1) / n
+    return math.ceil((k + 3.0 * math.sqrt(k * others)) / (1.0 - others)) + 1
+
+
+def own_positions(neighbours: Array) -> NDArray[np.intp]:
+    """Where each row stands in its own list, (n,); the list's length when duplicates crowd it out."""
+    is_own = neighbours == np.arange(len(neighbours))[:, None]
+    return np.asarray(np.where(is_own.any(axis=1), is_own.argmax(axis=1), neighbours.shape[1]))

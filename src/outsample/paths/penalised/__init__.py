@@ -1,0 +1,1 @@
+"""Penalised linear models: elastic net, logistic regression, support vector machines; approximate leave-one-out."""

@@ -1,0 +1,110 @@
+"""Lasso and elastic net along `alpha`: one Gram matrix for all labels, one warm-started pass per label vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import ElasticNet, Lasso
+from sklearn.utils import check_array
+
+from outsample.data.tables import n_rows
+from outsample.paths.base import Design
+from outsample.paths.penalised.newton import minimise
+from outsample.paths.refit import GridPath
+from outsample.running.arrays import Array, Floats
+
+_MAX_TABLE_BYTES = 512 * 2**20
+# A step along one coordinate goes over a column of the Gram matrix here, of X in scikit-learn. That is faster up to so
+# many entries of the Gram matrix for each entry of X, as long as the matrix is not too large to be kept at hand.
+_GRAM_PER_ENTRY, _SMALL_GRAM, _LARGE_GRAM = 10, 100_000, 2_000**2
+
+
+class ElasticNetPath(GridPath):
+    """Lasso and ElasticNet along `alpha`.
+
+    Every model is solved to its optimum, whatever `tol` and `max_iter` say: scikit-learn comes as close as
+    its tolerance lets it. Where the optimum is not unique (a column given twice) the predictions still are.
+    Tables in single precision, which scikit-learn solves in single precision, `alpha=0`, and tables with a
+    large Gram matrix (2000 columns, or ten times as many as a column has entries that are not zero) are refitted
+    by scikit-learn itself.
+    """
+
+    responses = frozenset({"predict"})
+    solves_further = True
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        known = type(estimator) in (Lasso, ElasticNet) and not estimator.positive
+        return "alpha" if known and parameter in (None, "alpha") else None
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        checked = check_array(X, accept_sparse="csr")
+        table = double_table(checked) if min(self.values) > 0 and _worth_a_gram_matrix(checked) else None
+        if table is None:
+            return self.refitting(X, classes, weight)
+        return ElasticNetDesign(self, table, weight)
+
+
+class ElasticNetDesign(Design):
+    """Centred X and its Gram matrix; all label vectors share them."""
+
+    classes = None
+
+    def __init__(self, path: ElasticNetPath, X: Floats, weight: Floats | None) -> None:
+        self.weight = weight
+        self.n_samples, self.n_models = len(X), len(path)
+        self._alphas = [float(alpha) for alpha in path.values]
+        self._l1_ratio = float(path.estimator.get_params().get("l1_ratio", 1.0))
+        shares = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
+        self._shares = shares
+        self._intercept = bool(path.estimator.fit_intercept)
+        self._means = shares @ X if self._intercept else np.zeros(X.shape[1])
+        self._centred = X - self._means
+        self._gram = self._centred.T @ (shares[:, None] * self._centred)
+
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        return self._values(np.asarray(Y, dtype=np.float64), self._centred)
+
+    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+        table = check_array(X_new, dtype=np.float64, accept_sparse="csr")
+        table = table.toarray() if sparse.issparse(table) else table
+        return np.asarray(self._values(np.asarray(y, dtype=np.float64)[None], table - self._means)[0])
+
+    def _values(self, Y: Floats, centred: Floats) -> Array:
+        """Values at centred rows after fitting each label vector, (draws, models, rows[, outputs])."""
+        if Y.ndim == 3:
+            outputs = [self._values(Y[:, :, o], centred) for o in range(Y.shape[2])]
+            return np.stack(outputs, axis=-1)
+        level = Y @ self._shares if self._intercept else np.zeros(len(Y))
+        residual = (Y - level[:, None]) * self._shares
+        linear = residual @ self._centred
+        sizes = np.sqrt(np.einsum("dn,dn->d", residual, Y - level[:, None]))
+        coefs = np.stack([self._pass(c, s) for c, s in zip(linear, sizes, strict=True)])
+        return np.asarray(coefs @ centred.T + level[:, None, None])
+
+    def _pass(self, linear: Floats, size: float) -> Floats:
+        """Coefficients of every model, from the largest alpha to the smallest, (models, p)."""
+        coef = np.zeros(len(linear))
+        coefs = []
+        for alpha in self._alphas:
+            l1, l2 = alpha * self._l1_ratio, alpha * (1.0 - self._l1_ratio)
+            coef = minimise(self._gram, linear, l1, l2, coef, size)
+            coefs.append(coef)
+        return np.stack(coefs)
+
+
+def _worth_a_gram_matrix(X: Any) -> bool:
+    gram, entries = X.shape[1] ** 2, X.nnz if sparse.issparse(X) else X.size
+    return bool(gram <= min(_LARGE_GRAM, max(_SMALL_GRAM, _GRAM_PER_ENTRY * entries)))
+
+
+def double_table(X: Any) -> Floats | None:
+    """X as a dense table of doubles; None when it is in single precision or too large to be made dense."""
+    table = check_array(X, accept_sparse="csr")
+    if table.dtype == np.float32 or n_rows(table) * table.shape[1] * 8 > _MAX_TABLE_BYTES:
+        return None
+    dense = table.toarray() if sparse.issparse(table) else table
+    return np.asarray(dense, dtype=np.float64)

@@ -1,0 +1,149 @@
+"""Support vector machines along `C`: the kernel matrix is computed once for all labels and all C."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.svm import SVC, SVR
+from sklearn.utils import check_array
+
+from outsample.data.learners import encode, with_params
+from outsample.data.tables import n_rows
+from outsample.paths.base import Design
+from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
+from outsample.paths.refit import GridPath
+from outsample.running.arrays import Array, Floats
+
+_KERNELS = ("linear", "poly", "rbf", "sigmoid")
+_MAX_GRAM_BYTES = 512 * 2**20
+_BLOCK_BYTES = 64 * 2**20
+
+
+class SupportVectorPath(GridPath):
+    """SVC and SVR along `C`, by scikit-learn's own solver on a precomputed kernel matrix.
+
+    The solver reads the kernel rounded to single precision, so it walks the same steps as with its own
+    kernel unless an entry lies within 1e-16 of a rounding edge; answers then agree to the solver's `tol`.
+    Not served: `probability=True` and kernels given as functions. A table whose kernel matrix would not fit
+    into 512 MB (more than 8192 rows) is refitted with the kernel computed anew.
+    """
+
+    responses = frozenset({"predict", "decision_function"})
+
+    @classmethod
+    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+        if type(estimator) not in (SVC, SVR) or parameter not in (None, "C"):
+            return None
+        plain = getattr(estimator, "probability", False) in (False, "deprecated")
+        return "C" if plain and estimator.kernel in _KERNELS else None
+
+    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
+            return self.refitting(X, classes, weight)
+        return SupportVectorDesign(self, X, classes, weight)
+
+
+class SupportVectorDesign(DrawByDraw):
+    """X and its kernel matrix."""
+
+    def __init__(self, path: SupportVectorPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+        super().__init__(path, X, classes, weight)
+        self.fits_per_draw = len(path)
+        self._X = _double(X)
+        self._kernel = Kernel(path.estimator, self._X)
+        self._gram = self._kernel(self._X, self._X)
+        self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
+        self._codes_suffice = codes_suffice(path.estimator)
+
+    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterator[Array]:
+        by_name = None if self._codes_suffice else classes
+        labels = y if by_name is None else by_name[y]
+        rows = None if X_new is None else _double(X_new)
+        for machine in self._machines:
+            model = fit_or_say(clone(machine), self._gram, labels, self.weight)
+            answer = np.concatenate([getattr(model, response)(block) for block in self._blocks(rows)])
+            yield answer if by_name is None or response != "predict" else encode(answer, by_name)
+
+    def _blocks(self, rows: Any) -> Iterator[Floats]:
+        """Kernel values between `rows` (None: the design's own) and X, some rows at a time."""
+        if rows is None:
+            yield self._gram
+            return
+        height = max(1, _BLOCK_BYTES // (8 * self.n_samples))
+        for start in range(0, rows.shape[0], height):
+            yield self._kernel(rows[start : start + height], self._X)
+
+
+class Kernel:
+    """One of libsvm's kernels, its width resolved on X."""
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.name, self.degree, self.coef0 = estimator.kernel, estimator.degree, estimator.coef0
+        self.gamma = _width(estimator.gamma, X)
+
+    def __call__(self, A: Any, B: Any) -> Floats:
+        """Kernel values of all pairs of rows, (rows of A, rows of B)."""
+        product = A @ B.T
+        dots = np.asarray(product.toarray() if sparse.issparse(product) else product, order="C")
+        values = self._of_dots(dots, A, B)
+        if A is B:
+            np.fill_diagonal(values, self._own(_squares(A)))
+        return values
+
+    def _of_dots(self, dots: Floats, A: Any, B: Any) -> Floats:
+        if self.name == "linear":
+            return dots
+        if self.name == "rbf":
+            squared_distances = _squares(A)[:, None] + _squares(B) - 2.0 * dots
+            return np.asarray(np.exp(-self.gamma * squared_distances))
+        inner = self.gamma * dots + self.coef0
+        return np.asarray(np.tanh(inner)) if self.name == "sigmoid" else _power(inner, int(self.degree))
+
+    def _own(self, squares: Floats) -> Floats:
+        """Kernel values of rows with themselves, to libsvm's last digit.
+
+        The solver keeps these in double precision and breaks ties by them, so equal rows need equal
+        values, which a product of matrices does not promise, nor numpy's tanh the digits of the C library.
+        """
+        if self.name == "rbf":
+            return np.ones(len(squares))
+        if self.name == "sigmoid":
+            return np.array([math.tanh(self.gamma * s + self.coef0) for s in squares])
+        return self._of_dots(squares, None, None)
+
+
+def _power(base: Floats, exponent: int) -> Floats:
+    """Powers by repeated squaring, as libsvm takes them."""
+    result = np.ones_like(base)
+    while exponent:
+        if exponent % 2:
+            result *= base
+        base = base * base
+        exponent //= 2
+    return result
+
+
+def _squares(A: Any) -> Floats:
+    """Squared length of every row."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.array([row @ row for row in A])
+
+
+def _width(gamma: Any, X: Any) -> float:
+    """The number that gamma="scale" or "auto" stands for."""
+    if gamma == "auto":
+        return 1.0 / int(X.shape[1])
+    if gamma != "scale":
+        return float(gamma)
+    variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+    return 1.0 / (int(X.shape[1]) * float(variance)) if variance != 0 else 1.0
+
+
+def _double(X: Any) -> Any:
+    return check_array(X, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)

@@ -1,0 +1,207 @@
+"""Is my own procedure honest? Run it on labels that cannot be predicted.
+
+On permuted labels no honest procedure reports an error below the no-information rate, the error of the best constant
+guess. What it reports below that rate it made up: choosing features on all rows before the folds, tuning on the test
+set, copies of rows on both sides of a split.
+"""
+
+from __future__ import annotations
+
+import copy
+import html
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from outsample.checks import whole_number
+from outsample.curve import numeral
+from outsample.data.lending import same
+from outsample.data.tables import n_rows
+from outsample.losses.choice import NAMED
+from outsample.problem import LABEL_DRAWS
+from outsample.questions.significance import at_least, pvalue_of
+from outsample.resampling.labels import LabelDraws
+from outsample.resampling.schemes import OwnLabels, choose_scheme, looks_real
+from outsample.running.arrays import Floats
+from outsample.running.seeds import child_seed, seed_sequence
+
+Procedure = Callable[[Any, Any], Any]
+
+LEVEL = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What a validation procedure reports, and what it would report if there were nothing to find.
+
+    Attributes
+    ----------
+    reported : its error on the real labels.
+    no_information : the error of the best constant guess.
+    shortfall : how far, on average over permuted labels, it reports below that rate; negative when above.
+    optimism : the shortfall where it is positive, else 0: a procedure may well report more than the best constant.
+    corrected : reported + optimism.
+    pvalue : share of arrangements of the labels on which it reports no more than on the real ones; small when the
+        real labels can be predicted, however dishonest the procedure.
+    honest : whether the shortfall could be chance, at level 0.01.
+    monte_carlo_error : standard error of the shortfall over permutations.
+    draws : what it reported on each permutation.
+    """
+
+    reported: float
+    no_information: float
+    shortfall: float
+    optimism: float
+    corrected: float
+    pvalue: float
+    honest: bool
+    monte_carlo_error: float
+    draws: Floats = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        seen = f"On shuffled labels, where {numeral(self.no_information, 3)} is the best possible, "
+        seen += f"the procedure reports {numeral(float(self.draws.mean()), 3)} on average"
+        if self.honest:
+            return (
+                f"{seen}: no sign of a leak. Its {numeral(self.reported, 3)} on the real labels {self._signal()} "
+                f"(p = {self.pvalue:.2g})."
+            )
+        return (
+            f"{seen}: it is optimistic by {numeral(self.optimism, 3)}. Its {numeral(self.reported, 3)} on the real "
+            f"labels should be read as about {numeral(self.corrected, 3)}, and {self._signal()} "
+            f"(p = {self.pvalue:.2g})."
+        )
+
+    def _signal(self) -> str:
+        matched = int(at_least(-self.draws, -self.reported).sum())
+        better = "better" if matched == 0 or self.pvalue <= 0.05 else "no better"
+        times = f"{matched} of {len(self.draws)} shuffles did as well"
+        return f"is {better} than what it reports on shuffled labels: {times}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and words as plain Python values."""
+        plain = (
+            *("reported", "no_information", "shortfall", "optimism", "corrected", "pvalue"),
+            *("honest", "monte_carlo_error", "seconds", "sentence"),
+        )
+        return {name: getattr(self, name) for name in plain} | {"draws": self.draws.tolist()}
+
+    def __str__(self) -> str:
+        return (
+            f"reported {numeral(self.reported)}, optimism {numeral(self.optimism)}, "
+            f"corrected {numeral(self.corrected)}, p = {self.pvalue:.3g}\n{self.sentence}"
+        )
+
+    def _repr_html_(self) -> str:
+        return "<p>" + "<br>".join(html.escape(line) for line in str(self).splitlines()) + "</p>"
+
+
+def audit(
+    procedure: Procedure,
+    X: Any,
+    y: Any,
+    n_draws: int = 20,
+    random_state: Any = 0,
+    *,
+    loss: Any = None,
+    no_information: float | None = None,
+    groups: Any = None,
+    scheme: Any = None,
+    block_size: int | None = None,
+) -> Audit:
+    """Audit a validation procedure by running it on permuted labels.
+
+    Parameters
+    ----------
+    procedure : a function of (X, y) that returns the error it would report, a number, smaller is better. It does
+        everything it would do on real data, and must leave X and y as they are.
+    X, y : the data, in whatever form the procedure wants them.
+    n_draws : permutations; more make the optimism more precise and the p-value finer.
+    random_state : seed of the permutations; the procedure's own randomness is its own.
+    loss : "zero-one", "squared" or "absolute": the units of the error, which say what the no-information rate is; by
+        default squared for numbers that are not whole or take more than 20 values, zero-one for all other labels.
+    no_information : that rate itself, for errors in other units.
+    groups, scheme, block_size : which labels may change places, as in `permutation_test`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((20, 1)), np.repeat([0, 1], 10)
+    >>> audit(lambda X, y: 0.0, X, y).corrected
+    0.5
+    """
+    start = time.perf_counter()
+    count = whole_number("n_draws", n_draws, 2)
+    own = OwnLabels(y)
+    if len(own.codes) != n_rows(X):
+        raise ValueError(f"X has {n_rows(X)} rows and y has {len(own.codes)} labels; they must be equally many")
+    rate = _no_information(y, loss) if no_information is None else float(no_information)
+    run = _Watched(procedure, X)
+    reported = run(y)
+    allowed = choose_scheme(own.codes, groups, scheme, block_size)
+    labels = LabelDraws(allowed, own.codes, count, child_seed(seed_sequence(random_state), LABEL_DRAWS))
+    draws = np.array([run(own.decoded(codes)) for codes in labels])
+    return _judged(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
+
+
+def _judged(reported: float, draws: Floats, rate: float, exhaustive: bool, seconds: float) -> Audit:
+    shortfall = rate - float(draws.mean())
+    error = float(draws.std(ddof=1)) / math.sqrt(len(draws))
+    optimism = max(0.0, shortfall)
+    return Audit(
+        reported=reported,
+        no_information=rate,
+        shortfall=shortfall,
+        optimism=optimism,
+        corrected=reported + optimism,
+        pvalue=pvalue_of(int(at_least(-draws, -reported).sum()), len(draws), exhaustive),
+        honest=shortfall <= error * stats.t.ppf(1 - LEVEL, len(draws) - 1) + 1e-12 * abs(rate),
+        monte_carlo_error=error,
+        draws=draws,
+        seconds=seconds,
+    )
+
+
+def _no_information(y: Any, loss: Any) -> float:
+    """Risk of the best constant prediction, in the units of the loss."""
+    labels = np.asarray(y)
+    name = loss if loss is not None else "squared" if looks_real(labels) else "zero-one"
+    if name not in ("zero-one", "squared", "absolute"):
+        raise ValueError(
+            f'loss must be "zero-one", "squared" or "absolute", got {loss!r}; for other units pass no_information=, '
+            "the error of the best constant guess"
+        )
+    if name != "zero-one" and labels.dtype.kind not in "fiu":
+        raise ValueError(f"loss {name!r} is for numbers, y holds {labels.dtype}")
+    return NAMED[name].scale(labels)
+
+
+class _Watched:
+    """A procedure that must return a number and must not touch its arguments."""
+
+    def __init__(self, procedure: Procedure, X: Any) -> None:
+        if not callable(procedure):
+            raise TypeError(f"procedure must be a function of (X, y), got {type(procedure).__name__}")
+        self._procedure, self._X = procedure, X
+        self._lent = copy.deepcopy(X)
+
+    def __call__(self, y: Any) -> float:
+        lent = copy.deepcopy(y)
+        result = self._procedure(self._lent, lent)
+        for name, now, then in (("X", self._lent, self._X), ("y", lent, y)):
+            if not same(now, then):
+                raise ValueError(f"procedure modified {name}; let it work on a copy, for example {name}.copy()")
+        number = np.asarray(result)
+        if number.ndim > 0 or number.dtype.kind not in "fiu":
+            raise ValueError(f"procedure must return one number, the error it reports; it returned {result!r:.200}")
+        if not np.isfinite(number):
+            raise ValueError(f"procedure must return a finite number, it returned {result!r}")
+        return float(number)

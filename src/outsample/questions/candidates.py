@@ -1,0 +1,308 @@
+"""From a parameter grid to paths: one parameter runs along a path, the others are crossed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from outsample.curve import MODEL_AXES, RiskCurve
+from outsample.data.learners import is_pairwise, with_params
+from outsample.losses.base import RELATIVE_ROUNDING
+from outsample.paths.base import Path
+from outsample.paths.dispatch import find_path
+from outsample.paths.refit import RefitPath
+from outsample.running.arrays import Floats
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """One path of a family.
+
+    Attributes
+    ----------
+    path : serves the candidates.
+    settings : full setting of each model of the path, simplest first.
+    positions : (models,) where each stands in the order of scikit-learn's ParameterGrid.
+    """
+
+    path: Path
+    settings: tuple[dict[str, Any], ...]
+    positions: Positions
+
+
+def checked_grids(estimator: Any, given: Any, argument: str = "param_grid") -> list[Mapping[str, Any]]:
+    """A grid, or several, as a list; each names parameters of the estimator.
+
+    Names below a nested value of the same grid are left to that value to check.
+    """
+    grids = [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Sequence) else None
+    if isinstance(given, str) or grids is None or not all(isinstance(grid, Mapping) for grid in grids):
+        raise ValueError(f"{argument} must be a dict of parameter values or a list of them, got {given!r}")
+    if not grids or any(not grid for grid in grids):
+        raise ValueError(f"{argument} is empty: name at least one parameter and its values")
+    for grid in grids:
+        _check_names(estimator, grid, argument)
+    return grids
+
+
+def _check_names(estimator: Any, grid: Mapping[str, Any], argument: str) -> None:
+    for name in grid:
+        if not isinstance(name, str):
+            raise ValueError(f"{argument}: the name of a parameter is text, got {name!r}")
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return
+    known = estimator.get_params(deep=True)
+    for name in grid:
+        owner = name.rpartition("__")[0]
+        if name not in known and not any(owner == other or owner.startswith(f"{other}__") for other in grid):
+            raise ValueError(
+                f"{argument}: {type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}"
+            )
+
+
+def candidates_of(param_grid: Any) -> list[dict[str, Any]]:
+    """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
+    return list(ParameterGrid(param_grid))
+
+
+def filled(estimator: Any, candidates: Sequence[dict[str, Any]]) -> Any:
+    """The estimator, or as the first setting makes it that lets it predict: the grid may fill an empty step."""
+    if hasattr(estimator, "predict") or isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return estimator
+    for candidate in candidates:
+        model = with_params(estimator, candidate)
+        if hasattr(model, "predict"):
+            return model
+    return estimator
+
+
+def learners_of(estimator: Any, settings: Any) -> list[Any]:
+    """The learners a search tries: the estimator, or what settings that name other learners make of it.
+
+    `settings` is a list of candidates; an open-ended family tries the estimator alone.
+    """
+    found: dict[Any, Any] = {}
+    for candidate in settings if isinstance(settings, list) else ():
+        others = {name: value for name, value in candidate.items() if hasattr(value, "fit") or name == "steps"}
+        key = tuple(sorted((name, id(value)) for name, value in others.items()))
+        if key and key not in found:
+            found[key] = with_params(estimator, others)
+        elif not key:
+            found[key] = estimator
+    return list(found.values()) or [estimator]
+
+
+def branches(
+    estimator: Any,
+    candidates: Sequence[dict[str, Any]],
+    *,
+    response: str = "predict",
+    weighted: bool = False,
+    fast: bool = True,
+) -> list[Branch]:
+    """The paths that together cover some settings: one per setting of the parameters that are not the path's."""
+    found: list[Branch] = []
+    for positions in _served_alike(estimator, candidates):
+        found += _branches_of_one(estimator, candidates, positions, response, weighted, fast)
+    return found
+
+
+def _served_alike(estimator: Any, candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
+    """Positions of settings that name the same parameters and read the same kind of X, pairwise or not, together."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    known: dict[str, bool] = {}
+    for position, candidate in enumerate(candidates):
+        # Numbers do not change what X is.
+        telling = {name: value for name, value in candidate.items() if not isinstance(value, int | float | np.number)}
+        key = repr(sorted((name, _identity(value)) for name, value in telling.items()))
+        if key not in known:
+            known[key] = _reads_pairs(estimator, telling)
+        groups.setdefault((known[key], *sorted(candidate)), []).append(position)
+    return list(groups.values())
+
+
+def _reads_pairs(estimator: Any, params: dict[str, Any]) -> bool:
+    """Whether a setting makes X pairwise; one that cannot be set is left to the fit to reject."""
+    try:
+        return is_pairwise(estimator, params)
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
+def _branches_of_one(
+    estimator: Any,
+    candidates: Sequence[dict[str, Any]],
+    positions: list[int],
+    response: str,
+    weighted: bool,
+    fast: bool,
+) -> list[Branch]:
+    members = [candidates[i] for i in positions]
+    if fast and len(members[0]) == 1:
+        return [_over_one_parameter(estimator, members, np.array(positions), response, weighted)]
+    parameter = _path_parameter(estimator, members, response, weighted) if fast else None
+    if parameter is None:
+        return [_refitted(estimator, members, np.array(positions))]
+    groups: dict[str, list[int]] = {}
+    for position in positions:
+        others = {name: value for name, value in candidates[position].items() if name != parameter}
+        groups.setdefault(repr(sorted((k, _identity(v)) for k, v in others.items())), []).append(position)
+    return [
+        _along(estimator, parameter, [candidates[i] for i in group], np.array(group), response, weighted)
+        for group in groups.values()
+    ]
+
+
+def _over_one_parameter(
+    estimator: Any, candidates: list[dict[str, Any]], positions: Positions, response: str, weighted: bool
+) -> Branch:
+    (parameter,) = candidates[0]
+    values = [candidate[parameter] for candidate in candidates]
+    path = _fast_path(clone(estimator), parameter, values, response, weighted)
+    if path is None:
+        return _refitted(estimator, candidates, positions)
+    return _branch(path, parameter, candidates, positions)
+
+
+def _identity(value: Any) -> Any:
+    """Something by which equal values of a grid can be told from others."""
+    return repr(value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
+
+
+def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], response: str, weighted: bool) -> str | None:
+    """The parameter with the longest fast path, if any has one."""
+    values = {name: list({_identity(c[name]): c[name] for c in candidates}.values()) for name in candidates[0]}
+    for name in sorted(values, key=lambda name: -len(values[name])):
+        if _fast_path(estimator, name, values[name], response, weighted) is not None:
+            return name
+    return None
+
+
+def _fast_path(estimator: Any, name: str, values: list[Any], response: str, weighted: bool) -> Path | None:
+    """The path of a family that serves these values; values it cannot read are left to the estimator to reject."""
+    try:
+        path = find_path(estimator, name, values, response=response, weighted=weighted)
+    except (ValueError, TypeError):
+        return None
+    return None if isinstance(path, RefitPath) else path
+
+
+def _along(
+    estimator: Any,
+    parameter: str,
+    candidates: list[dict[str, Any]],
+    positions: Positions,
+    response: str,
+    weighted: bool,
+) -> Branch:
+    others = {name: value for name, value in candidates[0].items() if name != parameter}
+    prototype = with_params(estimator, others)
+    values = [candidate[parameter] for candidate in candidates]
+    path = find_path(prototype, parameter, values, response=response, weighted=weighted)
+    return _branch(path, parameter, candidates, positions)
+
+
+def _branch(path: Path, parameter: str, candidates: list[dict[str, Any]], positions: Positions) -> Branch:
+    """A path along one parameter with the settings it serves."""
+    order = _order_of(path, parameter, [candidate[parameter] for candidate in candidates])
+    return Branch(path, tuple(candidates[i] for i in order), positions[order])
+
+
+def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
+    """For each model of the path the position of its value in the user's list."""
+    left = dict(enumerate(values))
+    places: dict[int, list[int]] = {}
+    for i, value in left.items():
+        places.setdefault(id(value), []).append(i)
+    order = []
+    for params in path.params:
+        value = params[parameter]
+        # Nearly always the very object of the list; a path may also have made an equal one of it.
+        same = [j for j in places.get(id(value), ()) if j in left]
+        i = same[0] if same else next(j for j, other in left.items() if other == value)
+        del left[i]
+        order.append(i)
+    return np.array(order, dtype=np.intp)
+
+
+def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: Positions) -> Branch:
+    names = list(candidates[0])
+    if len(names) == 1:
+        path = RefitPath(estimator, names[0], [candidate[names[0]] for candidate in candidates])
+        return _branch(path, names[0], list(candidates), positions)
+    return Branch(RefitPath.over(estimator, candidates), tuple(candidates), positions)
+
+
+def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
+    """One curve over several paths, in their order; `settings` are the full settings of each path's models."""
+    params = tuple(setting for part in settings for setting in part)
+    if len(curves) == 1:
+        return replace(curves[0], params=params)
+    return replace(
+        curves[0],
+        params=params,
+        n_fits=sum(curve.n_fits for curve in curves),
+        seconds=sum(curve.seconds for curve in curves),
+        path=", ".join(dict.fromkeys(curve.path for curve in curves)),
+        ordered=False,
+        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
+        **{name: _joined_field(curves, name, axis) for name, axis in MODEL_AXES.items()},
+    )
+
+
+def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
+    """The values of all curves; None where some have none, or where learners answered in different ways."""
+    parts = [getattr(curve, name) for curve in curves]
+    if any(part is None for part in parts) or len({part.shape[2:] for part in parts}) > 1:
+        return None
+    return np.concatenate(parts, axis=axis)
+
+
+def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
+    """The same models in another order, or some of them."""
+    if np.array_equal(order, np.arange(len(curve))):
+        return curve
+    arrays = {name: _entries(getattr(curve, name), order, axis) for name, axis in MODEL_AXES.items()}
+    return replace(curve, params=tuple(curve.params[i] for i in order), **arrays)
+
+
+def unknown(curve: RiskCurve, branch: Branch) -> RiskCurve:
+    """The models of a branch with no number known, as a curve that can be joined to another."""
+    first = np.zeros(len(branch.settings), dtype=np.intp)
+    arrays = {name: _missing(_entries(getattr(curve, name), first, axis)) for name, axis in MODEL_AXES.items()}
+    arrays["complexity"] = branch.path.complexity
+    return replace(curve, params=branch.settings, n_fits=0, seconds=0.0, notes=(), **arrays)
+
+
+def _entries(values: Any, models: Positions, axis: int) -> Any:
+    """The values of some models."""
+    if values is None:
+        return None
+    return values[models] if axis == 0 else values[..., models]
+
+
+def _missing(values: Any) -> Any:
+    """As many values as these that stand for none: not a number, −1 for class codes."""
+    return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)
+
+
+def least_first(optimism: Floats, scale: float) -> Positions:
+    """Positions from the least optimism to the largest; those that differ by rounding alone keep their order.
+
+    `scale` is the risk that rounding is small against.
+    """
+    known = np.where(np.isnan(optimism), np.inf, optimism)
+    order = np.argsort(known, kind="stable")
+    with np.errstate(invalid="ignore"):
+        larger = np.diff(known[order]) > RELATIVE_ROUNDING * scale
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.concatenate([[0], np.cumsum(larger)])
+    return np.argsort(rank, kind="stable")

@@ -1,0 +1,303 @@
+"""Which criterion to believe? Many criteria on one problem."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from outsample.criteria import as_criterion
+from outsample.criteria.base import Criterion
+from outsample.criteria.labels import Permutation
+from outsample.curve import ErrorEstimate, RiskCurve, numeral
+from outsample.problem import Problem, pose
+from outsample.questions.candidates import (
+    Branch,
+    Positions,
+    candidates_of,
+    checked_grids,
+    filled,
+    joined,
+    least_first,
+    reordered,
+)
+from outsample.questions.contest import chosen_model, posed_branches
+from outsample.rules import Rule, as_rule, minimum
+from outsample.running.progress import Progress, TerminalProgress
+
+COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
+
+HEADINGS = ("criterion", "chosen", "in-sample", "optimism", "out-sample", "± data", "± draws", "fits", "seconds")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What several criteria say of the same models, and the model each would choose.
+
+    Attributes
+    ----------
+    curves : the risk curve of each criterion, by its name, in the order asked for; the same models in the same
+        order in each.
+    chosen : the place of the model that the rule chooses on each curve.
+    rule : the rule's name.
+    seconds : wall time of everything. A curve's own `seconds` are what its criterion would have taken alone: the
+        work on X and the fit to the real labels are done once and counted in each.
+    call : the Python call that gives it again.
+    """
+
+    curves: dict[str, RiskCurve]
+    chosen: dict[str, int]
+    rule: str
+    seconds: float
+    call: str = ""
+
+    @property
+    def estimates(self) -> dict[str, ErrorEstimate]:
+        """The error estimate of each criterion's choice, in the scale of the user's loss."""
+        return {name: curve.estimate(self.chosen[name]) for name, curve in self.curves.items()}
+
+    @property
+    def params(self) -> dict[str, dict[str, Any]]:
+        """The setting each criterion chooses."""
+        return {name: dict(curve.params[self.chosen[name]]) for name, curve in self.curves.items()}
+
+    def to_frame(self) -> Any:
+        """One row per criterion: the chosen setting, its errors, and what it cost.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by criterion; columns params, in_sample, optimism, out_sample, standard_error,
+            monte_carlo_error, n_fits, seconds. Errors that a criterion does not give are missing.
+        """
+        import pandas as pd
+
+        rows = {
+            name: {"params": self.params[name]} | {column: getattr(estimate, column) for column in COLUMNS}
+            for name, estimate in self.estimates.items()
+        }
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=["params", *COLUMNS])
+        errors = ["standard_error", "monte_carlo_error"]
+        return frame.astype(dict.fromkeys(errors, float)).rename_axis("criterion")
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """(headings, rows) as readable text."""
+        headings = [
+            "criterion",
+            "chosen",
+            "in-sample",
+            "optimism",
+            "out-sample",
+            "± data",
+            "± draws",
+            "fits",
+            "seconds",
+        ]
+        return headings, [self._line(name, estimate) for name, estimate in self.estimates.items()]
+
+    def _line(self, name: str, estimate: ErrorEstimate) -> list[str]:
+        setting = ", ".join(f"{key}={value}" for key, value in self.params[name].items())
+        errors = (estimate.standard_error, estimate.monte_carlo_error)
+        return [
+            name,
+            setting or "as given",
+            *(numeral(value) for value in (estimate.in_sample, estimate.optimism, estimate.out_sample)),
+            *("" if value is None else numeral(value, 2) for value in errors),
+            str(estimate.n_fits),
+            numeral(estimate.seconds, 2),
+        ]
+
+    def __str__(self) -> str:
+        headings, rows = self.table()
+        widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
+        words = 2
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i < words else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [headings, *rows]
+        ]
+        return "\n".join([f"{self._subject()}, chosen by {self.rule}", *lines])
+
+    __repr__ = __str__
+
+    def _subject(self) -> str:
+        first = next(iter(self.curves.values()))
+        models = "1 model" if len(first) == 1 else f"{len(first)} models"
+        return f"{first.loss.name} of {models} on {first.n_samples} rows"
+
+    def _repr_html_(self) -> str:
+        headings, rows = self.table()
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in headings)
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        caption = html.escape(f"{self._subject()}, chosen by {self.rule}")
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Every criterion's curve over the models, its choice marked; returns the matplotlib Axes."""
+        from outsample.plots import criteria_curves
+
+        return criteria_curves(self, ax=ax)
+
+    def to_html(self, path: Any, X: Any = None, y: Any = None) -> None:
+        """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
+        from outsample.report.page import write_report
+
+        write_report(self, path, X=X, y=y)
+
+
+def compare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    param_grid: Any = None,
+    criteria: Sequence[Any] = ("permutation", "kfold", "holdout", "resubstitution"),
+    rule: Any = "minimum",
+    loss: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    fast: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Estimate the same models by several criteria, and let each choose.
+
+    The work on X and the fit to the real labels are done once for all criteria. Whether a criterion can serve the
+    problem is checked for all of them before the first fit.
+
+    Parameters
+    ----------
+    estimator : any scikit-learn compatible classifier, regressor or pipeline.
+    param_grid : dict of parameter values (or a list of dicts) to choose among; None for the estimator as it is. A
+        parameter along which a family of models is known runs along a path, the others are crossed with it.
+    criteria : criteria or their names, see `outsample.criteria`.
+    rule : how each curve chooses, as in `GridSearch`; for rules that need an order of models that have none, they
+        are ordered by their optimism on permuted labels.
+    loss, sample_weight, groups, n_jobs, random_state, fast, progress : see `outsample.estimate`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> c = compare(Ridge(), X, y, param_grid={"alpha": [0.01, 0.1, 1]}, criteria=["kfold", "loo"], random_state=0)
+    >>> c.params["loo"]
+    {'alpha': 0.01}
+    """
+    start = time.perf_counter()
+    named, chooser = _named(criteria), as_rule(rule)
+    settings = [] if param_grid is None else _settings(estimator, param_grid)
+    with TerminalProgress("compare") as bar:
+        problem = pose(
+            filled(estimator, settings),
+            X,
+            y,
+            loss=loss,
+            sample_weight=sample_weight,
+            groups=groups,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress or bar,
+            fast=fast,
+        )
+        parts = _parts(problem, estimator, settings, fast)
+        curves, positions = _curves(parts, named, chooser)
+    return Comparison(
+        curves=curves,
+        chosen={name: chosen_model(curve, positions, named[name], chooser) for name, curve in curves.items()},
+        rule=rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule)),
+        seconds=time.perf_counter() - start,
+        call=_call(estimator, param_grid, named, rule, loss, random_state),
+    )
+
+
+def _call(estimator: Any, param_grid: Any, named: dict[str, Criterion], rule: Any, loss: Any, random_state: Any) -> str:
+    criteria = ", ".join(repr(criterion) for criterion in named.values())
+    return (
+        f"outsample.compare({estimator!r}, X, y, param_grid={_as_lists(param_grid)!r}, criteria=[{criteria}], "
+        f"rule={rule!r}, loss={loss!r}, random_state={random_state!r})"
+    )
+
+
+def _as_lists(param_grid: Any) -> Any:
+    """The grid with arrays as lists, which Python can read again and which numpy need not format."""
+    if isinstance(param_grid, dict):
+        return {
+            name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in param_grid.items()
+        }
+    return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
+
+
+def _settings(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
+    checked_grids(estimator, param_grid)
+    return candidates_of(param_grid)
+
+
+def _parts(
+    problem: Problem, estimator: Any, settings: list[dict[str, Any]], fast: bool
+) -> list[tuple[Problem, Branch]]:
+    """The paths over the settings, each with its problem; without settings, the path of the one model."""
+    if not settings:
+        return [(problem, Branch(problem.path, ({},), np.array([0])))]
+    return posed_branches(problem, estimator, settings, fast)
+
+
+def _named(criteria: Sequence[Any]) -> dict[str, Criterion]:
+    """Criteria by name; those that share a name by all their settings."""
+    if isinstance(criteria, str) or not criteria:
+        raise ValueError(f"criteria must be a list of at least one criterion or name, got {criteria!r}")
+    made = [as_criterion(criterion) for criterion in criteria]
+    often = Counter(criterion.name for criterion in made)
+    named = {c.name if often[c.name] == 1 else _described(c): c for c in made}
+    if len(named) < len(made):
+        raise ValueError(f"criteria must differ from each other, got {list(criteria)!r}")
+    return named
+
+
+def _described(criterion: Any) -> str:
+    """The name with the settings that are not the default ones."""
+    changed = [f for f in fields(criterion) if repr(getattr(criterion, f.name)) != repr(f.default)]
+    inside = ", ".join(f"{f.name}={getattr(criterion, f.name)!r}" for f in changed)
+    return f"{criterion.name}({inside})" if inside else str(criterion.name)
+
+
+def _curves(
+    parts: list[tuple[Problem, Branch]], named: dict[str, Criterion], rule: Rule
+) -> tuple[dict[str, RiskCurve], Positions]:
+    """(curve of each criterion over all models, where each model stands in the user's grid)."""
+    problems, settings = [problem for problem, _ in parts], [part.settings for _, part in parts]
+    shared = _seconds_shared(problems, named)
+    curves = {
+        name: joined([criterion.curve(problem) for problem in problems], settings) for name, criterion in named.items()
+    }
+    order = _simplest_first(problems, settings, rule)
+    final = {name: reordered(replace(curve, seconds=curve.seconds + shared), order) for name, curve in curves.items()}
+    return final, np.concatenate([part.positions for _, part in parts])[order]
+
+
+def _seconds_shared(problems: list[Problem], named: dict[str, Criterion]) -> float:
+    """Check every criterion, do the work that all of them share, and say how long that took."""
+    start = time.perf_counter()
+    for problem in problems:
+        for criterion in named.values():
+            criterion.check(problem)
+    for problem in problems:
+        problem.in_sample  # noqa: B018 — computed here once, kept by the problem
+    return time.perf_counter() - start
+
+
+def _simplest_first(problems: list[Problem], settings: Sequence[Any], rule: Rule) -> Positions:
+    """The order of the models: their natural one, else by optimism on permuted labels where the rule needs an order."""
+    natural = len(problems) == 1 and problems[0].path.ordered
+    if natural or rule is minimum:
+        return np.arange(sum(len(part) for part in settings))
+    permuted = joined([Permutation().curve(problem) for problem in problems], settings)
+    return least_first(permuted.optimism, permuted.scale)

@@ -1,0 +1,167 @@
+"""Grids without a last value: which parameter has none, and how its values are read from the first one again."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from outsample.criteria.base import Criterion
+from outsample.curve import RiskCurve
+from outsample.data.learners import FitError, with_params
+from outsample.problem import Problem
+from outsample.questions.candidates import branches, joined, reordered
+from outsample.questions.contest import Outcome
+from outsample.rules import Rule, first_local_minimum, significant_minimum
+
+
+@dataclass(frozen=True)
+class CountFrom:
+    """The values of `itertools.count(start, step)`, from the first one on whenever they are asked for."""
+
+    start: Any = 0
+    step: Any = 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.count(self.start, self.step)
+
+
+@dataclass(frozen=True, eq=False)
+class Endless:
+    """A family along one parameter without a last value; other parameters are fixed.
+
+    Attributes
+    ----------
+    values : from the first value on.
+    spent : the user's own object where reading these values uses it up, None where it stays as it is.
+    """
+
+    parameter: str
+    values: Iterator[Any]
+    fixed: dict[str, Any]
+    spent: Any = None
+
+
+def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: Any) -> Endless | None:
+    """The open-ended family of a grid, None when every parameter has a list of values."""
+    endless = [(grid, name) for grid in grids for name, values in grid.items() if is_endless(values)]
+    if not endless:
+        return None
+    grid, name = endless[0]
+    if not isinstance(grid[name], Iterable):
+        raise ValueError(f"param_grid: {name} needs a list of values, got {grid[name]!r}")
+    if rule not in ("first-local-minimum", first_local_minimum):
+        raise ValueError(
+            f'param_grid: {name} has no last value; only rule "first-local-minimum" can stop on it, got rule {rule!r}'
+        )
+    several = [other for other, values in grid.items() if other != name and not is_endless(values) and len(values) != 1]
+    if len(endless) > 1 or len(grids) > 1 or several:
+        raise ValueError(f"param_grid: {name} has no last value; every other parameter must have exactly one value")
+    again = restartable(grid[name])
+    fixed = {k: v[0] for k, v in grid.items() if k != name}
+    return Endless(name, iter(again), fixed, grid[name] if again is grid[name] and iter(again) is again else None)
+
+
+def is_endless(values: Any) -> bool:
+    """Whether the values of a parameter cannot be counted."""
+    return not hasattr(values, "__len__")
+
+
+def restartable(values: Any) -> Any:
+    """The same values in an object of its own that begins at the same place; the object itself where there is none.
+
+    Since Python 3.14 the iterators of itertools cannot be copied any more.
+    """
+    if isinstance(values, itertools.count):
+        counted = _count_from(values)
+        if counted is not None:
+            return counted
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return copy.deepcopy(values)
+    except TypeError:
+        return values
+
+
+def _count_from(counter: itertools.count[Any]) -> CountFrom | None:
+    """Where a counter stands, which it tells when it is printed only; None for numbers that Python does not spell."""
+    try:
+        return CountFrom(*ast.literal_eval(repr(counter).removeprefix("count").removesuffix(")") + ",)"))
+    except (ValueError, SyntaxError):
+        return None
+
+
+def restartable_grid(param_grid: Any) -> Any:
+    """A grid whose endless values can be copied and pickled, as far as that is possible; other values as they are."""
+    if isinstance(param_grid, Mapping):
+        return {name: restartable(values) if is_endless(values) else values for name, values in param_grid.items()}
+    return [restartable_grid(grid) for grid in param_grid]
+
+
+def has_endless_values(param_grid: Any) -> bool:
+    """Whether a grid, or one of several, has a parameter without a last value."""
+    grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
+    return isinstance(grids, Sequence) and any(
+        is_endless(values) for grid in grids if isinstance(grid, Mapping) for values in grid.values()
+    )
+
+
+FIRST_BLOCK = 8
+MOST_MODELS = 1000
+
+_NEVER_ROSE = "The risk never rose significantly over the first {} models; the least of these was taken."
+
+
+def scan(problem: Problem, estimator: Any, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
+    """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
+    prototype = with_params(estimator, endless.fixed)
+    curves: list[RiskCurve] = []
+    size, whole, found, ended_by_data = FIRST_BLOCK, None, None, False
+    while found is None and not ended_by_data and (whole is None or len(whole) < MOST_MODELS):
+        values = list(itertools.islice(endless.values, size))
+        block, rejected = _block(problem, prototype, endless.parameter, values, criterion, len(curves))
+        ended_by_data = rejected or len(values) < size
+        if block is not None:
+            curves.append(block)
+        if not curves:
+            raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
+        whole = replace(joined(curves, [tuple(c.params) for c in curves]), ordered=True)
+        found = significant_minimum(whole)
+        size *= 2
+    assert whole is not None
+    if found is None and not ended_by_data:
+        whole = replace(whole, notes=(*whole.notes, _NEVER_ROSE.format(len(whole))))
+    walked = first_local_minimum(whole) if found is None else found
+    order = np.argsort(whole.complexity, kind="stable")
+    settings = tuple({**endless.fixed, **params} for params in whole.params)
+    return Outcome(reordered(replace(whole, params=settings), order), order, int(np.flatnonzero(order == walked)[0]))
+
+
+def _block(
+    problem: Problem, prototype: Any, parameter: str, values: list[Any], criterion: Criterion, number: int
+) -> tuple[RiskCurve | None, bool]:
+    """(curve of a block in the order of its values, whether the family ended inside it).
+
+    A family ends where the estimator rejects a value: more neighbours than rows, say.
+    """
+    ended = False
+    while values:
+        candidates = [{parameter: value} for value in values]
+        part = branches(prototype, candidates, response=problem.response, weighted=problem.weight is not None)[0]
+        try:
+            curve = criterion.curve(problem.on(part.path))
+        except (FitError, ValueError):
+            if number == 0 and len(values) == 1:
+                raise
+            values, ended = values[: len(values) // 2], True
+            continue
+        curve = replace(curve, params=part.settings)
+        return reordered(curve, np.argsort(part.positions, kind="stable")), ended
+    return None, True

@@ -1,0 +1,158 @@
+"""The error of a whole search: the best of many estimates is an optimistic one.
+
+Each method estimates the error on new data of *searching and then using the chosen model*:
+
+- "nested": the search is repeated inside every fold of an outer cross-validation (five fits of the search).
+- "permutation": the search is repeated on permuted labels; its optimism there is added to the chosen model's
+  in-sample error. Criteria that draw labels already hold all that is needed, at no further fit.
+- "bootstrap": bootstrap-bias-corrected cross-validation (Tsamardinos, Greasidou & Borboudakis 2018): rows of the
+  out-of-fold predictions are resampled, the model is chosen on the bag and judged outside it. No further fit.
+- "tibshirani": the correction of Tibshirani & Tibshirani (2009), (1/K) Σ_k [L_k(θ̂) − L_k(θ̂_k)]. No further fit.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from outsample.criteria import CRITERIA
+from outsample.criteria.labels import Permutation
+from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.losses.whole_set import SetLoss
+from outsample.problem import Problem, pose
+from outsample.questions.contest import Outcome
+from outsample.running.arrays import Floats
+from outsample.running.seeds import child_generator
+
+METHODS = ("nested", "permutation", "bootstrap", "tibshirani")
+OUTER_FOLDS = 5
+SEARCHES_ON_PERMUTED_LABELS = 5
+BAGS = 500
+BAG_STREAM = 77
+
+
+def as_honesty(honest: Any) -> str | None:
+    """The name of a method, checked."""
+    if honest is None or honest in METHODS:
+        return honest  # type: ignore[no-any-return]
+    near = difflib.get_close_matches(str(honest), METHODS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"honest must be one of {', '.join(METHODS)} or None, got {honest!r}{hint}")
+
+
+def honest_score(method: str, search: Any, problem: Problem, outcome: Outcome) -> ErrorEstimate:
+    """The error of the whole search, in the scale of the user's loss; `criterion` names the method."""
+    curve = outcome.curve
+    if method == "tibshirani":
+        return _tibshirani(curve, outcome.best_model)
+    if method == "bootstrap":
+        return _bias_corrected(curve, outcome.best_model, problem)
+    if method == "permutation" and curve.draws is not None and curve.draw_in_sample is not None:
+        return _search_on_drawn_labels(curve, outcome.best_model)
+    return _search_as_learner(method, search, problem)
+
+
+def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
+    risks = _needed(curve.fold_risks, "tibshirani", curve)
+    correction = float(np.mean(risks[:, best] - np.nanmin(risks, axis=1)))
+    return _corrected(curve, best, float(curve.out_sample[best]) + correction, "Tibshirani–Tibshirani correction")
+
+
+def _bias_corrected(curve: RiskCurve, best: int, problem: Problem) -> ErrorEstimate:
+    predictions = _needed(curve.out_of_fold, "bootstrap", curve)
+    predictions = predictions[~np.isnan(curve.out_sample)]
+    if problem.all_rows is not None:
+        predictions = predictions[:, problem.all_rows.counted]
+    rng = child_generator(problem.seed, BAG_STREAM)
+    n = problem.n_samples
+    outside = []
+    for _ in range(BAGS):
+        bag = rng.integers(n, size=n)
+        left = np.setdiff1d(np.arange(n), bag)
+        chosen = int(np.nanargmin(_risk_of_rows(problem, predictions, bag)))
+        outside.append(float(_risk_of_rows(problem, predictions[[chosen]], left)[0]))
+    name = "bootstrap-bias-corrected cross-validation"
+    return _corrected(curve, best, float(np.mean(outside)), name, error=float(np.std(outside, ddof=1)))
+
+
+def _risk_of_rows(problem: Problem, predictions: Any, rows: Any) -> Floats:
+    weight = None if problem.weight is None else problem.weight[rows]
+    if isinstance(problem.loss, SetLoss):
+        return np.array([float(problem.loss.risk(problem.y[rows], p[rows], weight)) for p in predictions])
+    return np.asarray(problem.loss.risk(problem.y[rows], predictions[:, rows], weight))
+
+
+def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
+    """Choose on every drawn label vector as on the real one, by the optimism of the other draws."""
+    draws, in_sample = curve.draws, curve.draw_in_sample
+    assert draws is not None
+    assert in_sample is not None
+    others = (draws.sum(axis=0) - draws) / max(len(draws) - 1, 1)
+    chosen = np.nanargmin(in_sample + others, axis=1)
+    optimism = draws[np.arange(len(draws)), chosen]
+    value = float(curve.in_sample[best] + optimism.mean())
+    monte_carlo = float(optimism.std(ddof=1) / np.sqrt(len(draws))) if len(draws) > 1 else None
+    found = _corrected(curve, best, value, "permutation of the whole search")
+    return replace(found, monte_carlo_error=monte_carlo)
+
+
+def _search_as_learner(method: str, search: Any, problem: Problem) -> ErrorEstimate:
+    """The search itself is the learner whose error is estimated."""
+    plain = clone(search).set_params(honest=None, store=None, refit=True, progress=None, verbose=0)
+    # The learner of the problem is the searched one, its empty steps filled, so that the search can be taken for one.
+    plain.set_params(estimator=problem.path.estimator)
+    labels = problem.y if problem.target.classes is None else problem.target.classes[problem.y]
+    posed = pose(
+        plain,
+        problem.X,
+        labels,
+        loss=problem.loss,
+        sample_weight=problem.weight,
+        groups=problem.groups,
+        random_state=problem.seed,
+        fast=False,
+    )
+    posed = replace(posed, store=problem.store)
+    if method == "nested":
+        criterion, name = CRITERIA["kfold"](OUTER_FOLDS), "nested cross-validation of the whole search"
+    else:
+        criterion, name = Permutation(SEARCHES_ON_PERMUTED_LABELS), "permutation of the whole search"
+    found: ErrorEstimate = criterion.curve(posed).estimate(0)
+    return replace(found, criterion=name, estimand=_estimand(problem.loss.on_new_data))
+
+
+def _corrected(curve: RiskCurve, best: int, value: float, name: str, error: float | None = None) -> ErrorEstimate:
+    """The chosen model's estimate with its out-sample error replaced by the honest one."""
+    plain = curve.estimate(best)
+    out_sample = float(curve.loss.reported(np.clip(value, *curve.loss.range)))
+    return replace(
+        plain,
+        out_sample=out_sample,
+        optimism=out_sample - plain.in_sample,
+        standard_error=plain.standard_error if error is None else error,
+        criterion=name,
+        estimand=_estimand(curve.loss.on_new_data),
+        draws=None,
+    )
+
+
+def _estimand(what: str) -> str:
+    return f"{what}, of searching the grid and using the chosen model"
+
+
+def _needed(values: Any, method: str, curve: RiskCurve) -> Any:
+    if values is None and curve.fold_risks is not None:
+        raise ValueError(
+            f"honest={method!r} needs predictions of one kind, the learners of this grid are judged by different ones; "
+            'use honest="tibshirani", "permutation" or "nested"'
+        )
+    if values is None:
+        raise ValueError(
+            f"honest={method!r} needs cross-validation, criterion {curve.criterion!r} has no folds; "
+            'use criterion="kfold", or honest="permutation" or "nested"'
+        )
+    return values

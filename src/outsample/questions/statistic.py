@@ -1,0 +1,235 @@
+"""Statistics of a permutation test: functions of the labels with X fixed, larger where labels say more about X.
+
+Every fit uses the same seed, so that a statistic is a function of the labels alone and all arrangements of them are
+treated alike: that makes the p-value valid, whatever the statistic. How it is chosen decides about power only. A score
+on the rows fitted has none for a learner that fits any labels, so scores are cross-validated unless asked otherwise.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+
+from outsample.data.learners import fit, last_step, seeded
+from outsample.data.lending import lend
+from outsample.data.target import Target
+from outsample.evidence.rows import judged_on_folds, split_seed
+from outsample.losses.pointwise import CallableLoss
+from outsample.losses.whole_set import SetLoss
+from outsample.problem import Problem, pose
+from outsample.resampling.rows import Splits, cross_validation_splits
+from outsample.resampling.schemes import OwnLabels
+from outsample.running.arrays import Array, Floats
+from outsample.running.seeds import child_integer, seed_sequence
+
+MEMORY = 256 * 2**20
+
+IN_SAMPLE = "in-sample"
+FOLDS = 3
+"""Of scores judged on left-out rows, unless asked otherwise: few, because every permutation pays for each."""
+
+
+class Statistic(Protocol):
+    """A statistic of label vectors.
+
+    Attributes
+    ----------
+    name : what it is, in words.
+    labels : (n[, outputs]) what is permuted.
+    batch : label vectors to hand over at once; 1 where single ones are better spread over workers.
+    fits_per_draw : learning episodes per label vector.
+    """
+
+    name: str
+    labels: Array
+    batch: int
+    fits_per_draw: int
+
+    def __call__(self, Y: Array) -> Floats:
+        """The statistic of every label vector of Y, (draws,)."""
+
+    def saturation(self, usual: float) -> float | None:
+        """How near `usual`, the mean over permuted labels, is to the best there is: 0 for a constant guess, 1 at most.
+
+        None where that is not known, or where the statistic cannot saturate.
+        """
+
+
+class InSample:
+    """Score of the fit on the data fitted: all draws through the design of X, made once."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.labels = problem, problem.y
+        self.name = f"in-sample {problem.loss.name} score of {type(last_step(problem.path.estimator)).__name__}"
+        design = problem.design
+        self.fits_per_draw = design.fits_per_draw
+        per_draw = 8 * design.n_samples * (problem.fitted_width + 1)
+        self.batch = max(1, MEMORY // per_draw) if design.batched else 1
+
+    def __call__(self, Y: Array) -> Floats:
+        problem, loss = self.problem, self.problem.loss
+        seeds = [problem.real_seed] * len(Y)
+        if problem.statistic == "confusion":
+            risk = loss.judged(problem.design.confusions(Y, seeds), problem.y)[0]
+        elif problem.statistic == "moments" and Y.ndim == 2:
+            risk = problem.design.moments(Y, float(problem.y.mean()), seeds)[..., 0]
+        else:
+            risk = loss.risk(Y[:, None], problem.design.fitted(Y, problem.response, seeds), problem.weight)
+        return np.array([loss.score(float(r)) for r in risk[:, 0]])
+
+    def saturation(self, usual: float) -> float | None:
+        loss = self.problem.loss
+        if isinstance(loss, SetLoss | CallableLoss):
+            return None
+        guess, perfect = float(loss.score(loss.scale(self.labels))), float(loss.score(0.0))
+        return (usual - guess) / (perfect - guess) if perfect > guess else None
+
+
+class CrossValidated:
+    """Mean score over folds; folds that depend on labels are made anew for every label vector, from one seed."""
+
+    batch = 1
+
+    def __init__(self, problem: Problem, cv: Any) -> None:
+        self.problem, self.cv, self.labels = problem, cv, problem.y
+        learner = type(last_step(problem.path.estimator)).__name__
+        self.name = f"cross-validated {problem.loss.name} score of {learner}"
+        splits = self._splits(problem.y)
+        if cv is not None:
+            splits.warn()
+        self.fits_per_draw = len(splits) * problem.design.fits_per_draw
+
+    def _splits(self, y: Array) -> Splits:
+        problem = self.problem
+        return cross_validation_splits(
+            usual_folds(problem, y) if self.cv is None else self.cv,
+            problem.X,
+            y,
+            classifier=problem.target.classes is not None,
+            groups=problem.groups,
+            seed=split_seed(problem),
+        )
+
+    def __call__(self, Y: Array) -> Floats:
+        return np.array([self._score(y) for y in Y])
+
+    def _score(self, y: Array) -> float:
+        drawn = replace(self.problem, target=Target(y, self.problem.target.classes), n_jobs=1)
+        # The design depends on X alone: drawn labels share the one that is there.
+        vars(drawn)["design"] = self.problem.design
+        splits = self._splits(y)
+        risks = judged_on_folds(drawn, splits, partition=splits.partition(len(y))).risks
+        assert risks is not None
+        return float(self.problem.loss.score(float(risks[:, 0].mean())))
+
+    def saturation(self, usual: float) -> float | None:
+        return None
+
+
+def usual_folds(problem: Problem, y: Array) -> Any:
+    """Few folds of shuffled rows: of whole groups where there are groups, else stratified for classes."""
+    n_groups = 0 if problem.groups is None else len(np.unique(problem.groups))
+    if n_groups > 1:
+        return min(FOLDS, n_groups)
+    largest = 0 if problem.target.classes is None else int(np.bincount(y).max())
+    splitter, n_folds = (StratifiedKFold, min(FOLDS, largest)) if largest > 1 else (KFold, FOLDS)
+    return splitter(n_folds, shuffle=True, random_state=split_seed(problem))
+
+
+class OfFunction:
+    """Any function: of (X, y), or of (fitted estimator, X, y); with cv the latter is the scorer of every fold."""
+
+    batch = 1
+
+    def __init__(
+        self, function: Callable[..., Any], estimator: Any, X: Any, y: Any, *, cv: Any, groups: Any, seed: int
+    ) -> None:
+        self.function, self.X, self.cv, self.groups = function, X, cv, groups
+        self.estimator = None if estimator is None else seeded(estimator, seed)
+        self.own = OwnLabels(y)
+        self.labels = self.own.codes
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.fits_per_draw = 0 if estimator is None else 1
+
+    def __call__(self, Y: Array) -> Floats:
+        return np.array([self._value(self.own.decoded(codes)) for codes in Y])
+
+    def _value(self, y: Any) -> float:
+        if self.estimator is None:
+            value = lend(self.function, self.function, self.X, y)
+        elif self.cv is not None:
+            scored = {"cv": self.cv, "groups": self.groups, "scoring": self.function}
+            value = cross_val_score(self.estimator, self.X, y, **scored).mean()
+        else:
+            model = fit(seeded(self.estimator, None), self.X, y)
+            value = lend(self.function, partial(self.function, model), self.X, y)
+        number = np.asarray(value)
+        if number.ndim != 0 or number.dtype.kind not in "fiub":
+            raise ValueError(f"statistic {self.name} must return one number, it returned {value!r}")
+        return float(number)
+
+    def saturation(self, usual: float) -> float | None:
+        return None
+
+
+def coefficient_norm(model: Any, X: Any, y: Any) -> float:
+    """‖β̂‖² of a fitted linear model."""
+    coefficients = getattr(last_step(model), "coef_", None)
+    if coefficients is None:
+        raise ValueError(f'statistic "coefficient-norm" needs a linear model, {type(model).__name__} has no coef_')
+    return float((np.asarray(coefficients) ** 2).sum())
+
+
+def best_score(search: Any, X: Any, y: Any) -> float:
+    """The score a search reports for the model it chose; greater is better."""
+    if not hasattr(search, "best_score_"):
+        raise ValueError(f'statistic "best-score" needs a search, {type(search).__name__} has no best_score_')
+    return float(search.best_score_)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"coefficient-norm": coefficient_norm, "best-score": best_score}
+
+
+def choose_statistic(
+    estimator: Any, X: Any, y: Any, statistic: Any, cv: Any, groups: Any, random_state: Any
+) -> Statistic:
+    """A statistic from its name, a loss or scorer, or a function.
+
+    A function of two arguments takes (X, y) where there is no estimator, and (y, prediction), as a loss, where there
+    is one; a function of three takes (fitted estimator, X, y).
+    """
+    _check_cv(cv)
+    function = FUNCTIONS.get(statistic) if isinstance(statistic, str) else statistic
+    if estimator is None and not callable(function):
+        raise ValueError("without an estimator, statistic must be a function of (X, y)")
+    if callable(function) and (estimator is None or _n_required(function) >= 3):
+        seed = child_integer(seed_sequence(random_state), 0)
+        folds = None if isinstance(cv, str) else cv
+        return OfFunction(function, estimator, X, y, cv=folds, groups=groups, seed=seed)
+    return score_of(pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state), cv)
+
+
+def score_of(problem: Problem, cv: Any) -> Statistic:
+    """The score of a learner, in-sample or cross-validated."""
+    _check_cv(cv)
+    return InSample(problem) if isinstance(cv, str) else CrossValidated(problem, cv)
+
+
+def _check_cv(cv: Any) -> None:
+    if isinstance(cv, str) and cv != IN_SAMPLE:
+        raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')
+
+
+def _n_required(function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters)

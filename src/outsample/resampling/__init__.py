@@ -1,0 +1,1 @@
+"""Resampling: labels drawn with X fixed, and rows left out. The two kinds stay apart."""

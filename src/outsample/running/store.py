@@ -1,0 +1,272 @@
+"""Finished units of long work in one SQLite file: plain numbers and JSON, never pickles.
+
+Opening a stranger's store runs no code. A store belongs to one search or study: other data, settings, criterion or
+versions are refused. Everything in it has a checksum: what is not as it was written is refused, never computed anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import joblib
+import numpy as np
+import scipy
+import sklearn
+
+from outsample import __version__
+from outsample.running.arrays import Array
+from outsample.running.units import fingerprint
+
+if TYPE_CHECKING:
+    from outsample.problem import Problem
+
+# How SQLite files say whose they are: a number in their first 100 bytes. The schema is part of what it stands for.
+APPLICATION = int.from_bytes(b"outs", "big")
+_MAGIC, _APPLICATION_AT = b"SQLite format 3\x00", slice(68, 72)
+
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS units
+    (unit TEXT PRIMARY KEY, layout TEXT NOT NULL, numbers BLOB NOT NULL, checksum TEXT NOT NULL);
+COMMIT;
+"""
+
+
+class StoreError(OSError):
+    """A store that cannot be written, or does not hold what was written."""
+
+
+class Store:
+    """Numbers of finished units, durable as soon as they are put."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = _checked_path(path)
+        begun = _begun(self.path)
+        try:
+            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
+        except sqlite3.Error as error:
+            raise ValueError(f"store: {self.path} cannot be used as a store: {error}") from error
+        try:
+            self._open(begun)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self, begun: bool) -> None:
+        with self._trouble_named("opened"):
+            if begun:
+                self._check_whole()
+            self._connection.executescript(_SCHEMA)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+
+    def get(self, unit: str) -> tuple[Array, ...] | None:
+        """The arrays of a finished unit, None when it is not finished."""
+        with self._trouble_named("read"):
+            query = "SELECT layout, numbers, checksum FROM units WHERE unit = ?"
+            row = self._connection.execute(query, (unit,)).fetchone()
+        if row is None:
+            return None
+        layout, numbers, known = row
+        if not isinstance(numbers, bytes) or checksum(unit, layout, numbers) != known:
+            raise self._damage(f"unit {unit} is not as it was written")
+        return _unpacked(layout, numbers)
+
+    def put(self, unit: str, arrays: Sequence[Array]) -> None:
+        """Keep the arrays of a finished unit."""
+        layout, numbers = _packed(arrays)
+        row = (unit, layout, numbers, checksum(unit, layout, numbers))
+        with self._trouble_named("written"):
+            self._connection.execute("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)", row)
+
+    @contextmanager
+    def _trouble_named(self, done: str) -> Iterator[None]:
+        """Errors of SQLite as one sentence that names the store."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            message = f"store: {self.path} could not be {done}: {error}; what was finished before is kept"
+            raise StoreError(message) from error
+        except sqlite3.Error as error:
+            raise self._damage(str(error)) from error
+
+    def _damage(self, what: str) -> StoreError:
+        return StoreError(f"store: {self.path} is damaged: {what}; remove the file to begin anew")
+
+    def _check_whole(self) -> None:
+        """Units that damage hides would be taken for unfinished ones."""
+        (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise self._damage(found)
+
+    def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
+        """The problem with this store behind it, after checking that the store is this search's own.
+
+        A search without a random state takes up the seed its store began with.
+        """
+        try:
+            facts = self._facts(problem, estimator, settings, criterion)
+        except ValueError as error:
+            raise ValueError(f"store: {self.path} cannot be used for this search: {error}") from error
+        self.begin(facts)
+        seed = self._own_seed(problem.seed)
+        return replace(problem, store=self, seed=seed)
+
+    @staticmethod
+    def _facts(problem: Problem, estimator: Any, settings: Any, criterion: Any) -> dict[str, Any]:
+        return {
+            "data": joblib.hash((problem.X, problem.y, problem.weight, problem.groups)),
+            "estimator": f"{type(estimator).__qualname__} {fingerprint(estimator)}",
+            "grid": fingerprint(settings) if isinstance(settings, list) else "open-ended",
+            "criterion": f"{criterion.name} {fingerprint(criterion)}",
+            "loss": f"{problem.loss.name} {fingerprint(problem.loss)}",
+            "versions": {
+                "outsample": __version__,
+                "python": platform.python_version(),
+                "scikit-learn": sklearn.__version__,
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+            },
+        }
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Settle what the store is about, values fit for JSON; a store begun with other facts is refused."""
+        for name, value in facts.items():
+            known = self._fact(name, value)
+            if known != json.loads(json.dumps(value)):
+                raise ValueError(f"store: {self.path} was begun with other {name}; use another file or remove it")
+
+    def _own_seed(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
+        chosen = isinstance(seed.entropy, int) and seed.entropy < 2**64
+        given = {"entropy": str(seed.entropy), "chosen": chosen}
+        known = self._fact("seed", given)
+        if known["entropy"] == given["entropy"]:
+            return seed
+        if given["chosen"] or known["chosen"]:
+            raise ValueError(f"store: {self.path} was begun with another random_state; use another file or remove it")
+        return np.random.SeedSequence(int(known["entropy"]))
+
+    def _fact(self, name: str, value: Any) -> Any:
+        """What the store knows under a name; the first to ask settles it."""
+        text = json.dumps(value)
+        with self._trouble_named("written"):
+            row = (name, text, checksum(name, text))
+            self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?, ?)", row)
+            query = "SELECT value, checksum FROM facts WHERE name = ?"
+            found, known = self._connection.execute(query, (name,)).fetchone()
+        if checksum(name, found) != known:
+            raise self._damage(f"what it says of its {name} is not as it was written")
+        return json.loads(found)
+
+
+class NoStore:
+    """Nothing is kept."""
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Nothing to settle."""
+
+    def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
+        """The problem as it is."""
+        return problem
+
+
+def open_store(path: Any) -> AbstractContextManager[Any]:
+    """The store at a path; with None, a stand-in that keeps nothing."""
+    return nullcontext(NoStore()) if path is None else Store(path)
+
+
+def checksum(*parts: str | bytes) -> str:
+    """What tells whether a name and what was written under it are still the same."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        written = part.encode() if isinstance(part, str) else part
+        digest.update(b"%d:" % len(written) + written)
+    return digest.hexdigest()
+
+
+def _checked_path(path: Any) -> str:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
+        raise ValueError(f"store must be the path of a file or None, got {path!r}")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise ValueError(f"store: {path} cannot be used as a store: there is no folder {folder}")
+    return os.fspath(path)
+
+
+def _begun(path: str) -> bool:
+    """Whether there is a store at the path already; files that are none are refused, and not touched."""
+    if not os.path.exists(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise ValueError(f"store: {path} cannot be used as a store: {error.strerror}") from error
+    if head and not head.startswith(_MAGIC):
+        raise ValueError(f"store: {path} cannot be used as a store: it is a file of another kind")
+    if head and int.from_bytes(head[_APPLICATION_AT], "big") != APPLICATION:
+        raise ValueError(f"store: {path} cannot be used as a store: it is the database of another program or version")
+    return bool(head)
+
+
+def _packed(arrays: Sequence[Array]) -> tuple[str, bytes]:
+    arrays = [np.asarray(a, order="C") for a in arrays]
+    layout = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
+    return json.dumps(layout), b"".join(a.tobytes() for a in arrays)
+
+
+def _unpacked(layout: str, numbers: bytes) -> tuple[Array, ...]:
+    arrays, start = [], 0
+    for part in json.loads(layout):
+        dtype = np.dtype(str(part["dtype"]))
+        if dtype.kind not in "fiub":
+            raise StoreError(f"store: unit of dtype {dtype} is not plain numbers")
+        count = int(np.prod(part["shape"], dtype=np.int64))
+        flat = np.frombuffer(numbers, dtype, count, start)
+        arrays.append(flat.reshape(part["shape"]).copy())
+        start += count * dtype.itemsize
+    return tuple(arrays)
+
+
+class UnitStore(Protocol):
+    """Keeps arrays by name, durably."""
+
+    def get(self, unit: str) -> tuple[Array, ...] | None:
+        """The arrays kept under a name, None when there are none."""
+
+    def put(self, unit: str, arrays: Sequence[Array]) -> None:
+        """Keep arrays under a name."""
+
+
+@dataclass(frozen=True)
+class StoredUnits:
+    """One stream of units in a store: arrays, or tuples of arrays, by position."""
+
+    store: UnitStore
+    stream: str
+
+    def get(self, index: int) -> Any | None:
+        """The result at a position, None when it is not finished."""
+        arrays = self.store.get(f"{self.stream}/{index}")
+        if arrays is None:
+            return None
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    def put(self, index: int, result: Any) -> None:
+        """Keep the result at a position."""
+        self.store.put(f"{self.stream}/{index}", result if isinstance(result, tuple) else (result,))

@@ -1,0 +1,143 @@
+"""Running many fits: seeds, workers, and one thread per linear-algebra call.
+
+The answer is the same to the last bit for any number of jobs and any back end: every unit of work has its own
+child seed, results come back in order, and the linear algebra inside a unit always runs on one thread.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from typing import Any, Protocol, TypeVar
+
+import joblib
+
+from outsample.running.threads import one_blas_thread
+
+T = TypeVar("T")
+
+RETRIES = 3
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class Finished(Protocol):
+    """Results of earlier runs, by the position of their task."""
+
+    def get(self, index: int) -> Any | None:
+        """The result of a task, None when it is not finished."""
+
+    def put(self, index: int, result: Any) -> None:
+        """Keep the result of a task."""
+
+
+class _Shared:
+    """What every task needs. It calls itself large, so that a cluster sends it to a worker once, not per task."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.process = function, os.getpid()
+
+    def __sizeof__(self) -> int:
+        return 2**20
+
+
+def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    _end_with(shared.process, os.getpid())
+    with one_blas_thread:
+        return index, shared.function(*arguments)
+
+
+@cache
+def _end_with(process: int, worker: int) -> None:
+    """Let a worker end soon after the process that started it, however that ended; once per worker.
+
+    Threads and workers of a cluster were not started by that process.
+    """
+    parent = multiprocessing.parent_process()
+    if os.name == "posix" and parent is not None and parent.pid == process:
+        threading.Thread(target=_end_after, args=(process,), daemon=True).start()
+
+
+def _end_after(process: int) -> None:
+    started_by = os.getppid()  # that process, or what starts workers on its behalf, which ends with it
+    while os.getppid() == started_by and _lives(process):
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def spread(
+    function: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    finished: Finished | None = None,
+    batch_size: int | str = "auto",
+) -> Iterator[T]:
+    """Results of function(*task) in the order of the tasks, over joblib's workers.
+
+    Each result goes to `finished` the moment it is there, and tasks that are finished already are not run. When a
+    worker dies its tasks are run again, a few times. With a `batch_size` of one no result waits for another.
+    """
+    listed = list(tasks)
+    todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
+    ready: dict[int, T] = {}
+    following = 0
+
+    def in_order() -> Iterator[T]:
+        """What can be handed on now, from memory or from earlier runs."""
+        nonlocal following
+        while following < len(listed) and (following in ready or following not in todo):
+            yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
+            following += 1
+
+    for index, result in _completed(function, todo, n_jobs, batch_size):
+        if finished is not None:
+            finished.put(index, result)
+        ready[index] = result
+        yield from in_order()
+    yield from in_order()
+
+
+def _completed(
+    function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None, batch_size: int | str
+) -> Iterator[tuple[int, T]]:
+    """(position, result) of each task as it ends, whatever the order."""
+    shared, left = _Shared(function), dict(tasks)
+    with one_blas_thread:
+        for attempt in range(RETRIES + 1):
+            parallel = _workers(n_jobs, batch_size)
+            units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())
+            try:
+                for index, result in parallel(units):
+                    del left[index]
+                    yield index, result
+                return
+            except Exception as error:
+                if attempt == RETRIES or not _worker_lost(error):
+                    raise
+
+
+def _workers(n_jobs: int | None, batch_size: int | str) -> Any:
+    """Workers that hand out results as they come, or all at the end where the back end cannot do better."""
+    try:
+        return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=batch_size)
+    except ValueError:
+        return joblib.Parallel(n_jobs=n_jobs, batch_size=batch_size)
+
+
+def _worker_lost(error: BaseException) -> bool:
+    """Whether an error tells of a dead worker rather than of a failed task."""
+    cluster = type(error).__module__.startswith("distributed")
+    return cluster or isinstance(error, CancelledError | BrokenProcessPool)
