@@ -236,7 +236,7 @@ def test_a_head_fitted_once_changes_no_number(tail, fast, monkeypatch):
     y = REAL if isinstance(tail, Ridge) else BINARY
     pipeline = make_pipeline(StandardScaler(), PCA(2), tail)
     ours = outsample.estimate(pipeline, X, y, random_state=0, fast=fast)
-    monkeypatch.setattr("outsample.paths.heads.ignores_y", lambda step: False)
+    monkeypatch.setattr("outsample.data.steps.ignores_y", lambda step: False)
     whole = outsample.estimate(pipeline, X, y, random_state=0, fast=False)
     assert ours.in_sample == pytest.approx(whole.in_sample)
     # A linear smoother is averaged over all draws at once, the whole pipeline over ten.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from outsample.losses import pointwise as losses
+from outsample.losses import base, pointwise
 from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
 
 COST = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [5.0, 3.0, -1.0]]
@@ -192,7 +192,7 @@ def test_best_constant_beats_its_neighbours(loss):
 def test_blocks_of_pairs_change_nothing(monkeypatch):
     loss, y, prediction = cases()["function"]
     whole = loss.crossed_mean(y, prediction)
-    monkeypatch.setattr(losses, "PAIRS_AT_ONCE", 20)
+    monkeypatch.setattr(pointwise, "PAIRS_AT_ONCE", 20)
     np.testing.assert_allclose(loss.crossed_mean(y, prediction), whole, atol=1e-14)
 
 
@@ -200,7 +200,7 @@ def test_a_part_of_very_many_pairs_is_the_same_part_every_time(monkeypatch):
     rng = np.random.default_rng(6)
     y, prediction = rng.normal(size=400), rng.normal(size=400)
     exact = CallableLoss(pinball).crossed_mean(y, prediction)
-    monkeypatch.setattr(losses, "PAIRS_AT_MOST", 40_000)
+    monkeypatch.setattr(base, "PAIRS_AT_MOST", 40_000)
     part = CallableLoss(pinball).crossed_mean(y, prediction)
     assert part == CallableLoss(pinball).crossed_mean(y, prediction)
     assert part != exact

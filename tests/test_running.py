@@ -39,7 +39,7 @@ def test_results_come_in_the_order_of_the_tasks(backend):
 
 SERVED = """
 import joblib
-from outsample.running import spread
+from outsample.running.workers import spread
 
 if __name__ == "__main__":
     with joblib.parallel_config("multiprocessing"):

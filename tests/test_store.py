@@ -233,7 +233,7 @@ GridSearch(trees, grid, criterion=criterion, loss="log", store=sys.argv[1]).fit(
 def test_a_search_says_that_the_disk_is_full(tmp_path):
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "runs.db")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.stderr.splitlines()[-1].startswith("outsample.store.StoreError: store: ")
+    assert done.stderr.splitlines()[-1].startswith("outsample.running.store.StoreError: store: ")
     assert "runs.db could not be written" in done.stderr.splitlines()[-1]
 
 

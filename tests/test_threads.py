@@ -212,7 +212,7 @@ def test_threads_of_a_worker_obey_joblib():
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
 def test_threads_obey_the_processors_the_process_is_given():
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-    code += "from outsample.threads import n_threads; print(n_threads())"
+    code += "from outsample.running.threads import n_threads; print(n_threads())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
 
 
@@ -229,7 +229,7 @@ def noisy_classes(n=1500):
 )
 def test_answers_are_the_same_for_any_number_of_threads(monkeypatch, learner, grid):
     def answer(threads):
-        for module in ("paths.tree_growth", "paths.neighbors", "paths.nearest_rows", "draws"):
+        for module in ("paths.trees.growth", "paths.neighbors.votes", "paths.neighbors.nearest", "resampling.labels"):
             monkeypatch.setattr(f"outsample.{module}.n_threads", lambda: threads)
         return GridSearch(learner, grid, criterion="permutation", random_state=0).fit(*noisy_classes()).curve_.draws
 

@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line; Ctrl-C while it is still being loaded is answered like any other."""
     try:
-        from outsample import cli
+        from outsample.cli import main as run
 
-        cli.main()
+        run()
     except KeyboardInterrupt:
         print("outsample: interrupted", file=sys.stderr)
         sys.exit(130)

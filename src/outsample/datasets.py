@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import datasets as generators
 
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import seed_sequence
+from outsample.running.seeds import RandomState, seed_sequence
 
 Sample = tuple[Array, Array]
 
@@ -34,7 +34,7 @@ class LegendreProblem:
     coefficients: Floats
     noise_variance: float
 
-    def sample(self, n: int, random_state: Any = None) -> Sample:
+    def sample(self, n: int, random_state: RandomState = None) -> Sample:
         """X (n, 1) and y (n,)."""
         rng = np.random.default_rng(seed_sequence(random_state))
         x = rng.uniform(-1.0, 1.0, n)
@@ -60,7 +60,7 @@ class LegendreProblem:
         return float(self.noise_variance + np.sum(weights * off**2) / 2)
 
 
-def legendre_problem(max_degree: int = 30, random_state: Any = None) -> LegendreProblem:
+def legendre_problem(max_degree: int = 30, random_state: RandomState = None) -> LegendreProblem:
     """A random problem of the paper's §4.1.
 
     The degree is uniform on 0 … max_degree, the coefficients are normal and scaled so that the target has mean square
@@ -104,7 +104,7 @@ class PlaneProblem:
         in_disc = np.minimum((x - 0.25) ** 2, (x - 0.75) ** 2) + (height - 0.5) ** 2 < self.RADIUS**2
         return np.asarray(below != in_disc, dtype=np.int64)
 
-    def sample(self, n: int, random_state: Any = None) -> Sample:
+    def sample(self, n: int, random_state: RandomState = None) -> Sample:
         """X (n, 2) and y (n,) in {0, 1}."""
         rng = np.random.default_rng(seed_sequence(random_state))
         wanted = (rng.random(n) < self.positive_share).astype(np.int64)
@@ -156,7 +156,7 @@ class FriedmanProblem:
     kind: int = 1
     noise: float = 1.0
 
-    def sample(self, n: int, random_state: Any = None) -> Sample:
+    def sample(self, n: int, random_state: RandomState = None) -> Sample:
         """X (n, 10 or 4) and y (n,)."""
         return self._draw(n, self.noise, random_state)
 
@@ -165,7 +165,7 @@ class FriedmanProblem:
         X, f = self._draw(n, 0.0, 0)
         return float(self.noise**2 + np.mean((np.asarray(predict(X)) - f) ** 2))
 
-    def _draw(self, n: int, noise: float, random_state: Any) -> Sample:
+    def _draw(self, n: int, noise: float, random_state: RandomState) -> Sample:
         generator = getattr(generators, f"make_friedman{self.kind}")
         seed = int(seed_sequence(random_state).generate_state(1)[0])
         X, y = generator(n_samples=n, noise=noise, random_state=seed)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from outsample.data.tables import Table
 from outsample.running.arrays import Floats
 
 
@@ -35,7 +36,7 @@ class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, n_columns: int | None = None) -> None:
         self.n_columns = n_columns
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Table, y: ArrayLike | None = None) -> Self:
         """Check X; nothing is learned from it."""
         table = validate_data(self, X, accept_sparse=["csr", "csc"], ensure_all_finite="allow-nan")
         if self.n_columns is not None and self.n_columns < 1:
@@ -44,7 +45,7 @@ class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_columns_ = min(int(kept), int(table.shape[1]))
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Table) -> Any:
         """The first columns of X, (n, n_columns)."""
         check_is_fitted(self)
         table = validate_data(self, X, accept_sparse=["csr", "csc"], ensure_all_finite="allow-nan", reset=False)
@@ -149,19 +150,19 @@ class ForwardStepwise(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, n_steps: int = 1) -> None:
         self.n_steps = n_steps
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Table, y: ArrayLike) -> Self:
         """Choose the columns and fit them."""
         if self.n_steps < 1:
             raise ValueError(f"n_steps must be at least 1, got {self.n_steps}")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        means, level = X.mean(axis=0), float(np.mean(y))
-        steps = greedy_steps(X - means, np.asarray(y, dtype=np.float64) - level, self.n_steps)
+        table, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        means, level = table.mean(axis=0), float(np.mean(values))
+        steps = greedy_steps(table - means, np.asarray(values, dtype=np.float64) - level, self.n_steps)
         self.selected_ = steps.chosen
         self.coef_ = step_coefficients(X - means, steps, self.n_steps)
         self.intercept_ = level - float(means @ self.coef_)
         return self
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Table) -> Floats:
         """Fitted values at X, (n,)."""
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)

@@ -9,11 +9,12 @@ import itertools
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from outsample.data.tables import Table
 from outsample.running.arrays import Array, Floats
 
 
@@ -107,7 +108,7 @@ def threshold_hypotheses(x: Any) -> HypothesisSet:
     return stump_hypotheses(np.asarray(x, dtype=np.float64).reshape(-1, 1))
 
 
-def stump_hypotheses(X: Any) -> HypothesisSet:
+def stump_hypotheses(X: Table) -> HypothesisSet:
     """All labellings of the rows of X, (n, features), by one threshold on one feature, in both directions."""
     table = np.asarray(X, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
@@ -131,7 +132,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     minimises_training_error: ClassVar[bool] = True
 
-    def fit(self, X: Any, y: Any) -> StumpClassifier:
+    def fit(self, X: Table, y: ArrayLike) -> StumpClassifier:
         """Search all features and thresholds."""
         table, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
@@ -146,7 +147,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.below_, self.above_ = self.classes_[below], self.classes_[above]
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """One class per row."""
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)

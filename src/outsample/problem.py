@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from outsample.curve import RiskCurve
 from outsample.data.learners import is_pairwise, takes_weight
-from outsample.data.tables import as_pairs, as_table, n_rows, rows
+from outsample.data.tables import Table, as_pairs, as_table, n_rows, rows
 from outsample.data.target import Target, as_target
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, Statistic, weighted_mean
 from outsample.losses.choice import choose_loss
@@ -19,7 +20,7 @@ from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
 from outsample.running.progress import Progress, silent
-from outsample.running.seeds import child_integer, seed_sequence
+from outsample.running.seeds import RandomState, child_integer, seed_sequence
 from outsample.running.store import StoredUnits, UnitStore
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.units import fingerprint
@@ -267,16 +268,16 @@ class Problem:
 
 
 def pose(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike | None,
     *,
     parameter: str | None = None,
     values: Sequence[Any] | None = None,
     loss: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     fast: bool = True,
     progress: Progress = silent,
@@ -319,7 +320,7 @@ def pose(
 
 
 def _rows_that_count(
-    whole: AllRows, target: Target, weight: Floats, estimator: Any
+    whole: AllRows, target: Target, weight: Floats, estimator: BaseEstimator
 ) -> tuple[Any, Target, Floats, Array | None]:
     """(X, target, weight, groups) without the rows of weight zero, and without classes that only those have."""
     counted = whole.counted
@@ -337,7 +338,7 @@ def _check_jobs(n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
 
 
-def _checked_weight(sample_weight: Any, n: int, estimator: Any) -> Floats | None:
+def _checked_weight(sample_weight: Any, n: int, estimator: BaseEstimator) -> Floats | None:
     if sample_weight is None:
         return None
     weight = _real_weight(sample_weight)

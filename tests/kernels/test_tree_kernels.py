@@ -329,7 +329,7 @@ def test_what_a_root_has_whatever_the_labels():
 
 SCRIPT = """
 import numpy as np
-from outsample.paths.tree_growth import Grower, Stopping
+from outsample.paths.trees.growth import Grower, Stopping
 rng = np.random.default_rng(0)
 X = np.round(rng.normal(size=(150, 3)), 1).astype(np.float32)
 stopping = Stopping(max_leaves=9, max_depth=6, min_split=2, min_leaf=1, min_decrease=0.0)

@@ -8,8 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
 from compiler_switch import printed_with_and_without_compiler
-from outsample.paths.neighbors import nearest as nearest_pairs
-from outsample.paths.neighbors import nearest as searching
+from outsample.paths.neighbors import nearest
 from outsample.paths.neighbors.lists import NeighborSearch
 from outsample.paths.neighbors.nearest import distances_to, nearest_rows
 
@@ -18,9 +17,9 @@ from outsample.paths.neighbors.nearest import distances_to, nearest_rows
 def way(request, monkeypatch):
     """The way neighbours are found, whatever the size of a table; always with as many threads as there are."""
     fewest = 2 if request.param == "each pair once" else 10**9
-    monkeypatch.setattr(searching, "_MANY_ROWS", fewest)
-    monkeypatch.setattr(searching, "_MANY_COLUMNS", 0)
-    monkeypatch.setattr(searching, "_SMALL", 0)
+    monkeypatch.setattr(nearest, "_MANY_ROWS", fewest)
+    monkeypatch.setattr(nearest, "_MANY_COLUMNS", 0)
+    monkeypatch.setattr(nearest, "_SMALL", 0)
 
 
 def by_sorting(X, k):
@@ -84,12 +83,14 @@ def left_over(monkeypatch):
     """How many rows each search by pairs leaves to others."""
     counts = []
 
+    honest = nearest.settle_near_pairs
+
     def settle(*arguments):
-        left = nearest_pairs.settle_near_pairs(*arguments)
+        left = honest(*arguments)
         counts.append(len(left))
         return left
 
-    monkeypatch.setattr(searching, "settle_near_pairs", settle)
+    monkeypatch.setattr(nearest, "settle_near_pairs", settle)
     return counts
 
 
@@ -98,7 +99,7 @@ def left_over(monkeypatch):
     [(11, 180, 0, 30), (4, 180, 600, 2500), (1, 180, 2800, 3100), (11, 40, 1000, 3100)],
 )
 def test_rows_with_lists_too_short_are_found_all_the_same(rank, width, fewest, most, left_over, monkeypatch):
-    monkeypatch.setattr(nearest_pairs, "_rank_and_width", lambda k: (rank, width))
+    monkeypatch.setattr(nearest, "_rank_and_width", lambda k: (rank, width))
     X = np.random.default_rng(3).standard_normal((3100, 16))
     np.testing.assert_array_equal(nearest_rows(X, 30), by_sorting(X, 30)[0])
     assert fewest <= left_over[0] <= most
@@ -107,7 +108,7 @@ def test_rows_with_lists_too_short_are_found_all_the_same(rank, width, fewest, m
 @pytest.mark.parametrize("rank", range(4, 9))
 def test_equal_distances_about_the_limit_are_in_order_of_row_number(rank, left_over, monkeypatch):
     """Rounding puts some of the rows that are equally far within a limit and others beyond it."""
-    monkeypatch.setattr(nearest_pairs, "_rank_and_width", lambda k: (rank, 400))
+    monkeypatch.setattr(nearest, "_rank_and_width", lambda k: (rank, 400))
     X = np.random.default_rng(6).integers(0, 6, (3100, 16)).astype(float)
     squared = np.rint(cdist(X, X, "sqeuclidean"))
     np.testing.assert_array_equal(nearest_rows(X, 30), np.argsort(squared, axis=1, kind="stable")[:, :30])
@@ -115,7 +116,7 @@ def test_equal_distances_about_the_limit_are_in_order_of_row_number(rank, left_o
 
 
 def test_lists_that_would_take_too_much_memory_are_not_made(left_over, monkeypatch):
-    monkeypatch.setattr(nearest_pairs, "_MOST_BYTES", 10**6)
+    monkeypatch.setattr(nearest, "_MOST_BYTES", 10**6)
     X = np.random.default_rng(4).standard_normal((3100, 16))
     np.testing.assert_array_equal(nearest_rows(X, 5), by_sorting(X, 5)[0])
     assert left_over == [3100]
@@ -130,11 +131,11 @@ def test_many_equal_rows_are_left_to_exact_distances(left_over):
 
 PAIRS_RUN = """
 import numpy as np
-from outsample.paths import nearest_rows as searching
-searching._MANY_ROWS = searching._MANY_COLUMNS = 2
+from outsample.paths.neighbors import nearest
+nearest._MANY_ROWS = nearest._MANY_COLUMNS = 2
 rng = np.random.default_rng(0)
 for X in (rng.standard_normal((90, 4)), rng.integers(0, 4, (90, 4)).astype(float)):
-    print(searching.nearest_rows(X, 9).tolist())
+    print(nearest.nearest_rows(X, 9).tolist())
 """
 
 

@@ -236,7 +236,7 @@ def test_votes_of_many_neighbours_and_rows(ks):
 PLAIN_RUN = """
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from outsample.paths.neighbors import NeighborsPath
+from outsample.paths.neighbors.votes import NeighborsPath
 rng = np.random.default_rng(0)
 X, codes, values = rng.integers(0, 5, (20, 2)) * 1.0, rng.integers(0, 3, (3, 20)), rng.standard_normal((3, 20))
 folds = np.arange(20) % 4

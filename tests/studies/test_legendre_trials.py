@@ -65,7 +65,7 @@ def test_kernels_against_whole_matrices(setting):
 SCRIPT = """
 import numpy as np
 from outsample._kernels import legendre
-from outsample.studies.legendre_trials import draw_trials
+from outsample.studies.legendre import draw_trials
 data = draw_trials(np.random.default_rng(0), 2, 15, 5)
 for kernel, more in ((legendre.order_trials, (4,)), (legendre.ridge_trials, (4, np.array([0.0, 0.1, 1.0, 9.0])))):
     positions, regrets = np.empty((2, 1, 4), np.int16), np.empty((2, 1, 4), np.float32)

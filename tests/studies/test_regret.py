@@ -48,7 +48,7 @@ def test_finished_splits_are_not_run_again(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a finished split was run again")
 
-    monkeypatch.setattr("outsample.studies.regret.compare", refuse)
+    monkeypatch.setattr("outsample.questions.regret.compare", refuse)
     assert str(study(store=file)) == str(first)
 
 

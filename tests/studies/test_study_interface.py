@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from outsample.datasets import plane_problem
+from outsample.questions.regret import summary
 from outsample.running.progress import silent
 from outsample.studies import __main__, figure5, table4, table6, table7
 from outsample.studies.catalogue import STUDIES, study
 from outsample.studies.error_curves import Trees
 from outsample.studies.result import Finding, StudyResult, number
 from outsample.studies.splits import FAMILIES, Episodes, Work, regrets
-from outsample.studies.units import summary
 
 OF_THE_PAPER = [name for name in STUDIES if name.startswith(("table", "figure", "imbalance"))]
 ARGUMENTS = ["n", "seed", "store", "data_home", "out", "n_jobs", "progress"]

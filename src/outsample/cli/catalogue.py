@@ -70,12 +70,13 @@ def warmup() -> None:
     """Compile all kernels at once, for images and CI."""
     from outsample import _kernels
 
-    for kernel in pkgutil.iter_modules(_kernels.__path__):
-        compiled = getattr(import_module(f"{_kernels.__name__}.{kernel.name}"), "warmup", None)
+    own = f"{_kernels.__name__}."
+    for kernel in pkgutil.walk_packages(_kernels.__path__, own):
+        compiled = getattr(import_module(kernel.name), "warmup", None)
         if compiled is not None:
             start = time.perf_counter()
             compiled()
-            print(f"{kernel.name}: {time.perf_counter() - start:.1f} s")
+            print(f"{kernel.name.removeprefix(own)}: {time.perf_counter() - start:.1f} s")
 
 
 REPORT = "outsample-demo.html"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
@@ -15,6 +15,7 @@ from outsample.criteria.base import Criterion, error_of_mean
 from outsample.curve import RiskCurve
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.data.lending import lend
+from outsample.data.tables import Table
 from outsample.losses.whole_set import SetLoss
 from outsample.paths.penalised.approximate import left_out_predictors, reproduced_left_out
 from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
@@ -114,7 +115,7 @@ class _Members:
         return lend(pipeline, pipeline.fit_transform, self._X, self._y)
 
 
-def _steps(model: Any) -> list[Any]:
+def _steps(model: BaseEstimator) -> list[Any]:
     """The steps of a pipeline and of pipelines inside it, or the model alone."""
     if not isinstance(model, Pipeline):
         return [model]
@@ -135,7 +136,7 @@ class _Approximation:
         weight = np.ones(problem.n_samples) if problem.weight is None else problem.weight
         self.labels = Labels(problem.y, problem.target.classes, weight)
 
-    def __call__(self, tail: Any, X: Any) -> tuple[Array, Array, float]:
+    def __call__(self, tail: Any, X: Table) -> tuple[Array, Array, float]:
         """(in-sample answers, approximate left-out answers, largest leverage that casts doubt)."""
         try:
             model = fit(clone(tail), X, self.y, self.weight)
@@ -150,7 +151,7 @@ class _Approximation:
         left_out = answer(model, predictors, self.response)
         return respond(model, X, self.response, self.labels.classes), left_out, doubt
 
-    def _complete(self, predictors: Floats, model: Any, X: Any) -> None:
+    def _complete(self, predictors: Floats, model: BaseEstimator, X: Table) -> None:
         """Write down what a fit of minimum norm predicts where one Newton step divides zero by zero, in place."""
         Y = self.labels.values.reshape(len(predictors), -1)
         alphas = np.broadcast_to(getattr(model, "alpha", 0.0), Y.shape[1])

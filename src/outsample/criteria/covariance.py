@@ -10,16 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
 from outsample.curve import RiskCurve
+from outsample.data.tables import Table
 from outsample.evidence.references import choose_reference, drawn_optimism, error_around
 from outsample.losses.base import weighted_mean
 from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem, pose
 from outsample.resampling.references import Reference, ValueReference
 from outsample.running.arrays import Floats
+from outsample.running.seeds import RandomState
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,16 +131,16 @@ class DegreesOfFreedom:
 
 
 def generalized_degrees_of_freedom(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     param: str | None = None,
     values: Any = None,
     reference: Any = "auto",
     shrink: float = 0.0,
     n_draws: int = 50,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> DegreesOfFreedom:
     """How many parameters a regression fit is worth (Ye 1998): how much it follows noise around a reference.

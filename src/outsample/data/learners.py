@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from outsample.data.lending import lend
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.running.arrays import Array
 
 # Whose `score` is accuracy or r2; the last four only allow for X=None besides.
@@ -38,7 +38,7 @@ class FitError(RuntimeError):
     """A learner raised while it was fitted to drawn labels or a resampled part of the rows."""
 
 
-def seeded(estimator: Any, seed: int | None) -> Any:
+def seeded(estimator: BaseEstimator, seed: int | None) -> Any:
     """A clone whose unset random states are derived from `seed`; random states the user set stay."""
     copy = clone(estimator)
     if seed is None:
@@ -54,7 +54,7 @@ def seeded(estimator: Any, seed: int | None) -> Any:
     return copy
 
 
-def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+def with_params(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
     """A clone with these parameters; values that are estimators are cloned too, as scikit-learn's searches do it.
 
     A value of a grid serves several settings, and parameters below it are set on it: shared, every setting would have
@@ -64,14 +64,14 @@ def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
     return clone(estimator).set_params(**own)
 
 
-def last_step(estimator: Any) -> Any:
+def last_step(estimator: BaseEstimator) -> Any:
     """The estimator that makes the prediction: the last step of a pipeline, or the estimator itself."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
 
 
-def is_pairwise(estimator: Any, params: Mapping[str, Any] | None = None) -> bool:
+def is_pairwise(estimator: BaseEstimator, params: Mapping[str, Any] | None = None) -> bool:
     """Whether a learner with these `params` reads a number for every pair of rows: a kernel matrix or distances."""
     if params:
         own = {name: clone(value, safe=False) for name, value in params.items()}
@@ -79,7 +79,7 @@ def is_pairwise(estimator: Any, params: Mapping[str, Any] | None = None) -> bool
     return bool(get_tags(estimator).input_tags.pairwise)
 
 
-def usual_score(estimator: Any) -> str | None:
+def usual_score(estimator: BaseEstimator) -> str | None:
     """What the learner's own `score` computes: "accuracy" or "r2"; None where it is a method of its own."""
     own = inspect.getattr_static(type(estimator), "score", None)
     if own is inspect.getattr_static(Pipeline, "score"):
@@ -89,7 +89,7 @@ def usual_score(estimator: Any) -> str | None:
     return None
 
 
-def takes_weight(estimator: Any, method: str = "fit") -> bool:
+def takes_weight(estimator: BaseEstimator, method: str = "fit") -> bool:
     """Whether a method can be given one weight per sample; a search hands it on to what it searches over."""
     learner = last_step(estimator)
     parameters = inspect.signature(getattr(learner, method)).parameters.values()
@@ -99,7 +99,7 @@ def takes_weight(estimator: Any, method: str = "fit") -> bool:
     return hands_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
 
 
-def fit(estimator: Any, X: Any, y: Array, weight: Array | None = None) -> Any:
+def fit(estimator: BaseEstimator, X: Table, y: Array, weight: Array | None = None) -> Any:
     """Fit in place, the weight routed to the last step of a pipeline; returns the estimator."""
     if weight is None:
         return lend(estimator, estimator.fit, X, y)
@@ -107,7 +107,7 @@ def fit(estimator: Any, X: Any, y: Array, weight: Array | None = None) -> Any:
     return lend(estimator, lambda X, y, weight: estimator.fit(X, y, **{name: weight}), X, y, weight)
 
 
-def _weight_name(estimator: Any) -> str:
+def _weight_name(estimator: BaseEstimator) -> str:
     prefix = ""
     while isinstance(estimator, Pipeline) and not get_config().get("enable_metadata_routing", False):
         name, estimator = estimator.steps[-1]
@@ -115,7 +115,7 @@ def _weight_name(estimator: Any) -> str:
     return f"{prefix}sample_weight"
 
 
-def respond(model: Any, X: Any, response: str, classes: Array | None) -> Array:
+def respond(model: BaseEstimator, X: Table, response: str, classes: Array | None) -> Array:
     """Predictions of a fitted model: class codes, real values, probabilities or decision values.
 
     Columns of probabilities and decision values follow `classes`, also when the model saw fewer of them.

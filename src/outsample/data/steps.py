@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -13,6 +14,7 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, Po
 
 from outsample.data.learners import seeded
 from outsample.data.lending import lend
+from outsample.data.tables import Table
 
 _UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",
@@ -60,7 +62,7 @@ def treats_rows_alone(step: Any) -> bool:
     return type(step) in (PolynomialFeatures, Normalizer, Binarizer)
 
 
-def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:
+def split_head(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]:
     """(head, tail, prefix): the leading steps that ignore y, the rest, and the tail's parameter prefix.
 
     The prefix is "" unless the tail is a single step, whose parameters the user calls `step__parameter`.
@@ -80,7 +82,7 @@ def split_head(estimator: Any) -> tuple[Pipeline | None, Any, str]:
     return head, Pipeline(steps[cut:], memory=estimator.memory), ""
 
 
-def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any, Any]:
+def fit_head(head: Pipeline | None, X: Table) -> tuple[Any, Any, Any]:
     """(fitted head, X as the tail is fitted to it, X as the fitted head transforms it).
 
     The two differ where a head is random: a randomised decomposition keeps what it found while fitting. Random states
@@ -94,7 +96,7 @@ def fit_head(head: Pipeline | None, X: Any) -> tuple[Any, Any, Any]:
     return fitted, Z, transformed(fitted, X) if random else Z
 
 
-def transformed(step: Any, X: Any, method: str = "transform") -> Any:
+def transformed(step: Any, X: Table, method: str = "transform") -> Any:
     """X as a step transforms it, which leaves X itself as it is."""
     return lend(step, getattr(step, method), X)
 

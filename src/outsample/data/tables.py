@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from outsample.running.arrays import Rows
+
+
+class Table(Protocol):
+    """What a user calls X: an array, a data frame of any library, a sparse matrix. Lists of rows are taken too."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)."""
 
 
 def n_rows(X: Any) -> int:
@@ -21,7 +29,7 @@ def n_rows(X: Any) -> int:
         raise TypeError(f"X must be a table of samples, got {type(X).__name__}") from None
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Table) -> Any:
     """X as it is, or as an array where it is only something that can become one."""
     has_rows = hasattr(X, "shape") or hasattr(X, "__len__")
     return np.asarray(X) if not has_rows and hasattr(X, "__array__") else X
@@ -37,7 +45,7 @@ def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:
     return taken if columns is None else taken[:, columns]
 
 
-def split_rows(X: Any, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any, Any]:
+def split_rows(X: Table, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any, Any]:
     """(X of the rows to fit, X of the rows to predict).
 
     Pairwise X has a number for every pair of rows, a kernel or distances: its columns follow the rows that are fitted.
@@ -46,7 +54,7 @@ def split_rows(X: Any, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any,
     return rows(X, train, columns), rows(X, test, columns)
 
 
-def as_pairs(X: Any, learner: str) -> Any:
+def as_pairs(X: Table, learner: str) -> Any:
     """Pairwise X, checked to have a row and a column for every sample; lists become arrays."""
     pairs = np.asarray(X) if isinstance(X, list) else X
     shape = np.shape(pairs)

@@ -6,11 +6,10 @@ import datetime
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
 from outsample.running.arrays import Array
@@ -51,7 +50,7 @@ class Target:
         return 1 if self.values.ndim == 1 else self.values.shape[1]
 
 
-def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
+def as_target(y: ArrayLike | None, estimator: BaseEstimator, n_samples: int) -> Target:
     """Check y against X and the learner, and encode it.
 
     Raises
@@ -71,7 +70,7 @@ def as_target(y: Any, estimator: Any, n_samples: int) -> Target:
     return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
 
 
-def _is_classifier(estimator: Any) -> bool:
+def _is_classifier(estimator: BaseEstimator) -> bool:
     """Whether the learner is a classifier and not a regressor."""
     if isinstance(estimator, type):
         raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
@@ -85,7 +84,7 @@ def _is_classifier(estimator: Any) -> bool:
     return bool(is_classifier(estimator))
 
 
-def _as_array(y: Any) -> Array:
+def _as_array(y: ArrayLike | None) -> Array:
     if y is None:
         raise ValueError("an estimate requires y to be passed, but the target y is None")
     labels = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
@@ -141,7 +140,7 @@ def _check_complete(labels: Array) -> None:
         raise ValueError(f"y has {int(bad.sum())} missing or infinite labels, the first in row {row}")
 
 
-def _classes(labels: Array, estimator: Any) -> Target:
+def _classes(labels: Array, estimator: BaseEstimator) -> Target:
     if labels.ndim != 1:
         raise ValueError(f"y has {labels.shape[1]} columns; a classifier needs one label per row")
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
@@ -156,7 +155,7 @@ def _classes(labels: Array, estimator: Any) -> Target:
     return Target(codes.reshape(-1), classes)
 
 
-def _real_values(labels: Array, estimator: Any) -> Target:
+def _real_values(labels: Array, estimator: BaseEstimator) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError):

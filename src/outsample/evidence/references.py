@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
@@ -211,7 +212,7 @@ def predicted_codes(out: Array, response: str) -> Array:
     return (out > 0).astype(np.intp) if out.ndim == 1 else out.argmax(axis=1)
 
 
-def _of_estimator(problem: Problem, estimator: Any, shrink: float) -> Reference:
+def _of_estimator(problem: Problem, estimator: BaseEstimator, shrink: float) -> Reference:
     classes = problem.target.classes
     if classes is not None and not hasattr(estimator, "predict_proba"):
         raise ValueError(
@@ -231,7 +232,7 @@ def _of_estimator(problem: Problem, estimator: Any, shrink: float) -> Reference:
     return class_reference(problem.y, probabilities, shrink=shrink, n_fits=1, weight=problem.label_weight)
 
 
-def _freedom(problem: Problem, estimator: Any) -> float:
+def _freedom(problem: Problem, estimator: BaseEstimator) -> float:
     """Degrees of freedom of a reference that is linear in y, else 0: its residuals are then taken as they are."""
     smoother = find_path(estimator, weighted=problem.weight is not None).bind(problem.X, None, problem.weight).smoother
     return 0.0 if smoother is None else float(_degrees_of_freedom(problem, smoother)[0])

@@ -7,6 +7,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from outsample.data.learners import takes_weight
@@ -25,7 +26,7 @@ NAMED: dict[str, Loss] = {
 RESPONSES = ("predict", "predict_proba", "decision_function")
 
 
-def choose_loss(loss: Any, target: Target, estimator: Any, weighted: bool = False) -> tuple[Loss, str]:
+def choose_loss(loss: Any, target: Target, estimator: BaseEstimator, weighted: bool = False) -> tuple[Loss, str]:
     """(loss, response): the loss told what the labels are, and the prediction method it will read.
 
     Raises
@@ -102,7 +103,7 @@ def _n_required(function: Any) -> int:
     return sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def _check_task(loss: Loss, target: Target, estimator: Any) -> None:
+def _check_task(loss: Loss, target: Target, estimator: BaseEstimator) -> None:
     kind = "regression" if target.classes is None else "classification"
     if loss.task not in ("any", kind):
         what = "a regressor" if kind == "regression" else "a classifier"

@@ -15,11 +15,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
 from outsample.data.lending import lend
+from outsample.data.tables import Table
 from outsample.losses.base import LABELS, Loss, as_losses
 from outsample.running.arrays import Array, Floats
 
@@ -262,7 +264,7 @@ class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
         frozen = predictions.view()
         frozen.flags.writeable = False
 
-        def answer(X: Any) -> Array:
+        def answer(X: Table) -> Array:
             return frozen
 
         answer.__name__ = response
@@ -274,7 +276,7 @@ class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         return _tags(super().__sklearn_tags__(), self.classes)
 
-    def fit(self, X: Any, y: Any) -> FrozenPredictions:
+    def fit(self, X: Table, y: ArrayLike) -> FrozenPredictions:
         """Present because scorers ask for it; there is nothing left to fit."""
         return self
 
@@ -296,7 +298,7 @@ class _Recorder(BaseEstimator):  # type: ignore[misc]
             setattr(self, response, self._answer(response))
 
     def _answer(self, response: str) -> Callable[[Any], Array]:
-        def answer(X: Any) -> Array:
+        def answer(X: Table) -> Array:
             self.called.append(response)
             if response == "predict":
                 return np.asarray(self.labels)
@@ -314,7 +316,7 @@ class _Recorder(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         return _tags(super().__sklearn_tags__(), self.classes)
 
-    def fit(self, X: Any, y: Any) -> _Recorder:
+    def fit(self, X: Table, y: ArrayLike) -> _Recorder:
         """Present because scorers ask for it."""
         return self
 

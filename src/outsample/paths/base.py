@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from outsample.data.learners import is_pairwise
+from outsample.data.tables import Table
 from outsample.running.arrays import Array, Floats
 from outsample.running.threads import cached_property
 
@@ -94,7 +96,7 @@ class Path(ABC):
 
     @classmethod
     @abstractmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         """Name of the parameter along which this family serves `estimator`, or None when it does not.
 
         With `parameter=None` (one model, no grid) the family names its own parameter if it can serve the
@@ -102,16 +104,16 @@ class Path(ABC):
         """
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Whether a recognised estimator is served at each of these values; all are, unless a family objects."""
         return True
 
     @abstractmethod
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         """`values` in the user's order; the path sorts them from simple to rich (ties keep their order)."""
 
     @abstractmethod
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         """The path bound to X; `classes` is None for regression."""
 
     def __len__(self) -> int:
@@ -166,10 +168,12 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         """Predictions on X_new after fitting y, (models, n_new[, K or outputs])."""
 
-    def scores(self, y: Array, seed: int | None, X_new: Any, y_new: Array, weight_new: Floats | None) -> Floats:
+    def scores(
+        self, y: Array, seed: int | None, X_new: Table | None, y_new: Array, weight_new: Floats | None
+    ) -> Floats:
         """What each model's own `score` says of new rows after fitting y, (models,); greater is better.
 
         X_new None means the rows fitted. Only refitted models can be asked.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from outsample.data.steps import split_head
 from outsample.paths.base import Path
 from outsample.paths.ensembles import EnsemblePath, LightGBMPath, StagedPath, XGBoostPath
@@ -44,7 +46,7 @@ FAMILIES: tuple[type[Path], ...] = (
 
 
 def find_path(
-    estimator: Any,
+    estimator: BaseEstimator,
     parameter: str | None = None,
     values: Sequence[Any] | None = None,
     *,
@@ -76,7 +78,7 @@ def find_path(
 
 
 def _family_path(
-    estimator: Any, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
+    estimator: BaseEstimator, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
 ) -> Path | None:
     for family in FAMILIES:
         if response not in family.responses or (weighted and not family.takes_weight):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -28,7 +28,7 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_array
 
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.one_fit import OneFitPath, at_sizes
 from outsample.running.arrays import Array, Floats
 
@@ -47,7 +47,7 @@ class EnsemblePath(OneFitPath):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         known = type(estimator) in _FORESTS + _BAGS
         return "n_estimators" if known and parameter in (None, "n_estimators") else None
 
@@ -55,7 +55,7 @@ class EnsemblePath(OneFitPath):
         """The largest ensemble, without the out-of-bag score nobody asks for here."""
         return super().richest().set_params(oob_score=False)
 
-    def answers(self, model: Any, X: Any, response: str) -> Iterable[Array]:
+    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         opinions = _forest_opinions(model, X) if type(model) in _FORESTS else _bag_opinions(model, X)
         means = at_sizes(_running_means(opinions), self.sizes)
         if is_classifier(model) and response == "predict":
@@ -70,7 +70,7 @@ def _running_means(opinions: Iterable[Array]) -> Iterator[Array]:
         yield total / count
 
 
-def _forest_opinions(model: Any, X: Any) -> Iterator[Array]:
+def _forest_opinions(model: BaseEstimator, X: Table) -> Iterator[Array]:
     """Class shares or values of each tree; X is turned into what trees read once, not once per tree."""
     X = check_array(X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False)
     for tree in model.estimators_:
@@ -78,11 +78,11 @@ def _forest_opinions(model: Any, X: Any) -> Iterator[Array]:
         yield answer(X, check_input=False)
 
 
-def _bag_opinions(model: Any, X: Any) -> Iterator[Array]:
+def _bag_opinions(model: BaseEstimator, X: Table) -> Iterator[Array]:
     """Class shares, votes or values of each member on its own columns."""
-    X = check_array(X, dtype=None, accept_sparse=["csr", "csc"], ensure_all_finite=False)
+    table = check_array(X, dtype=None, accept_sparse=["csr", "csc"], ensure_all_finite=False)
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        Z = X[:, columns]
+        Z = table[:, columns]
         if not is_classifier(model):
             yield member.predict(Z)
         elif hasattr(member, "predict_proba"):
@@ -119,11 +119,11 @@ class StagedPath(OneFitPath):
     }
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         own = cls._along.get(type(estimator))
         return own if parameter in (None, own) else None
 
-    def answers(self, model: Any, X: Any, response: str) -> Iterable[Array]:
+    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         if type(model) is AdaBoostRegressor:
             return _weighted_medians(model, X, self.sizes)
         stages = at_sizes(getattr(model, f"staged_{response}")(X), self.sizes)
@@ -134,7 +134,7 @@ class StagedPath(OneFitPath):
         return (np.atleast_1d(stage) for stage in stages)
 
 
-def _weighted_medians(model: AdaBoostRegressor, X: Any, sizes: Iterable[int]) -> Iterator[Array]:
+def _weighted_medians(model: AdaBoostRegressor, X: Table, sizes: Iterable[int]) -> Iterator[Array]:
     """Median of the first members, weighted, for each of `sizes`.
 
     scikit-learn's own `staged_predict` asks every member again at every stage; here each answers once.
@@ -151,7 +151,7 @@ def _weighted_medians(model: AdaBoostRegressor, X: Any, sizes: Iterable[int]) ->
 _LEAF_TABLE_BYTES = 64 * 2**20
 
 
-def _is_one_of(estimator: Any, package: str, names: Sequence[str]) -> bool:
+def _is_one_of(estimator: BaseEstimator, package: str, names: Sequence[str]) -> bool:
     """Whether the estimator is exactly one of a package's classes; imports it only if it is in use."""
     if not type(estimator).__module__.startswith(package + "."):
         return False
@@ -174,7 +174,7 @@ class LightGBMPath(OneFitPath):
     )
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if not _is_one_of(estimator, "lightgbm", ("LGBMClassifier", "LGBMRegressor")):
             return None
         settings = estimator.get_params()
@@ -184,11 +184,11 @@ class LightGBMPath(OneFitPath):
         plain = covered and settings.keys() <= known
         return "n_estimators" if plain and parameter in (None, "n_estimators") else None
 
-    def answers(self, model: Any, X: Any, response: str) -> Iterable[Array]:
+    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         return (_lightgbm_response(model, raw, response) for raw in at_sizes(_raw_scores(model, X), self.sizes))
 
 
-def _raw_scores(model: Any, X: Any) -> Iterator[Floats]:
+def _raw_scores(model: BaseEstimator, X: Table) -> Iterator[Floats]:
     """Raw scores after each iteration, (n, trees per iteration)."""
     n, booster = n_rows(X), model.booster_
     width = booster.num_model_per_iteration()
@@ -207,7 +207,7 @@ def _raw_scores(model: Any, X: Any) -> Iterator[Floats]:
             yield raw
 
 
-def _lightgbm_response(model: Any, raw: Floats, response: str) -> Array:
+def _lightgbm_response(model: BaseEstimator, raw: Floats, response: str) -> Array:
     if not is_classifier(model):
         return raw[:, 0]
     if raw.shape[1] == 1:
@@ -230,7 +230,7 @@ class XGBoostPath(OneFitPath):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if not _is_one_of(estimator, "xgboost", ("XGBClassifier", "XGBRegressor")):
             return None
         settings = estimator.get_params()
@@ -242,7 +242,7 @@ class XGBoostPath(OneFitPath):
         )
         return "n_estimators" if plain and parameter in (None, "n_estimators") else None
 
-    def answers(self, model: Any, X: Any, response: str) -> Iterator[Array]:
+    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterator[Array]:
         margin, reached, answer = None, 0, None
         plain = not is_classifier(model) and model.objective in (None, "reg:squarederror")
         for size in self.sizes:

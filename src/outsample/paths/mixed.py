@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from outsample.data.tables import Table
 from outsample.paths.base import Design, Path
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.paths.refit import RefitPath
@@ -26,10 +27,10 @@ class MixedPath(Path):
         self.params, self.complexity = tuple(params[i] for i in self.order), complexity[self.order]
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         return None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return _MixedDesign([part.bind(X, classes, weight) for part in self.parts], self.order)
 
     @property
@@ -48,7 +49,7 @@ class _MixedDesign(Design):
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return self._along_models([part.fitted(Y, response, seeds) for part in self._parts], axis=1)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._along_models([part.predict(y, X_new, response, seed) for part in self._parts], axis=0)
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from outsample.data.learners import FitError, constant_response, encode, fit, in_class_order, seeded, with_params
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, Path
 from outsample.paths.refit import GridPath
 from outsample.running.arrays import Array, Floats
@@ -24,19 +25,19 @@ class DrawByDraw(Design):
 
     batched = False
 
-    def __init__(self, path: Path, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: Path, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
         self.n_models, self.n_samples = len(path), n_rows(X)
-        self._X = X
+        self._X: Any = X
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         each = [None] * len(Y) if seeds is None else seeds
         return np.stack([self._draw(y, None, response, seed) for y, seed in zip(Y, each, strict=True)])
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._draw(y, X_new, response, seed)
 
-    def _draw(self, y: Array, X_new: Any, response: str, seed: int | None) -> Array:
+    def _draw(self, y: Array, X_new: Table | None, response: str, seed: int | None) -> Array:
         """Answers of every model after fitting y; X_new None is the design's own X."""
         if self.classes is None:
             values = self._answers(y, None, X_new, response, seed)
@@ -54,7 +55,9 @@ class DrawByDraw(Design):
         return np.stack([in_class_order(raw, seen, response, n_classes) for raw in answers])
 
     @abstractmethod
-    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterable[Array]:
+    def _answers(
+        self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
+    ) -> Iterable[Array]:
         """One answer per model after fitting y.
 
         For a classifier y are codes of `classes`, every one of which occurs, at least two; labels are
@@ -70,13 +73,13 @@ class OneFitPath(GridPath):
     share one random fit, where scikit-learn would draw anew for each.
     """
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         if not self.accepts(estimator, values):
             raise ValueError(f"{parameter} must be whole numbers of at least 1, got {list(values)}")
         super().__init__(estimator, parameter, values)
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Whether every value is a number of stages or members."""
         return all(isinstance(v, int | np.integer) and v >= 1 for v in values)
 
@@ -85,7 +88,7 @@ class OneFitPath(GridPath):
         """Numbers of stages or members, ascending."""
         return tuple(int(v) for v in self.values)
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return OneFitDesign(self, X, classes, weight)
 
     def richest(self) -> Any:
@@ -93,19 +96,21 @@ class OneFitPath(GridPath):
         return with_params(self.estimator, self.params[-1])
 
     @abstractmethod
-    def answers(self, model: Any, X: Any, response: str) -> Iterable[Array]:
+    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         """What each model of the path answers on X, read off the richest one after its fit."""
 
 
 class OneFitDesign(DrawByDraw):
     """One fit of the richest model per label vector."""
 
-    def __init__(self, path: OneFitPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: OneFitPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
         self._path = path
         self._codes_suffice = codes_suffice(path.estimator)
 
-    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterable[Array]:
+    def _answers(
+        self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
+    ) -> Iterable[Array]:
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
         model = fit_or_say(seeded(self._path.richest(), seed), self._X, labels, self.weight)
@@ -115,7 +120,7 @@ class OneFitDesign(DrawByDraw):
         return answers
 
 
-def fit_or_say(model: Any, X: Any, y: Array, weight: Floats | None) -> Any:
+def fit_or_say(model: BaseEstimator, X: Table, y: Array, weight: Floats | None) -> Any:
     """The fitted model, or a `FitError` that names it."""
     try:
         return fit(model, X, y, weight)
@@ -123,7 +128,7 @@ def fit_or_say(model: Any, X: Any, y: Array, weight: Floats | None) -> Any:
         raise FitError(f"{type(model).__name__} could not be fitted: {error}") from error
 
 
-def codes_suffice(estimator: Any) -> bool:
+def codes_suffice(estimator: BaseEstimator) -> bool:
     """Whether a classifier may be fitted to codes in place of the labels themselves.
 
     Only their order matters to it, unless a setting speaks of labels by name or another estimator inside

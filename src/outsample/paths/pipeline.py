@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from outsample.data.steps import alike, fit_head, transformed, treats_rows_alone
+from outsample.data.tables import Table
 from outsample.paths.base import Design, Path, Smoother
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
@@ -14,17 +17,17 @@ from outsample.running.arrays import Array, Floats
 class HeadedPath(Path):
     """The path of a pipeline's last step, served on X transformed once."""
 
-    def __init__(self, estimator: Any, head: Any, prefix: str, inner: Path) -> None:
+    def __init__(self, estimator: BaseEstimator, head: Any, prefix: str, inner: Path) -> None:
         self.estimator, self.head, self.inner = estimator, head, inner
         self.params = tuple({prefix + k: v for k, v in params.items()} for params in inner.params)
         self.complexity, self.ordered = inner.complexity, inner.ordered
         self.solves_further = inner.solves_further
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         return None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         head, Z, own = fit_head(self.head, X)
         if not alike(Z, own):
             return RefitPath.of(self).bind(X, classes, weight)
@@ -45,7 +48,7 @@ class _HeadedDesign(Design):
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return self._inner.fitted(Y, response, seeds)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._inner.predict(y, transformed(self._head, X_new), response, seed)
 
     @property

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from outsample.data.learners import FitError, constant_response, fit, respond, seeded, with_params
 from outsample.data.lending import lend
 from outsample.data.steps import fit_head, split_head, transformed
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, Path
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.running.arrays import Array, Floats
@@ -26,10 +27,10 @@ class RefitPath(Path):
     responses = frozenset({"predict", "predict_proba", "decision_function"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         return parameter or ""
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, ordered = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator = estimator
@@ -38,7 +39,7 @@ class RefitPath(Path):
         self.ordered = ordered
 
     @classmethod
-    def over(cls, estimator: Any, settings: Sequence[dict[str, Any]]) -> RefitPath:
+    def over(cls, estimator: BaseEstimator, settings: Sequence[dict[str, Any]]) -> RefitPath:
         """A path over settings of several parameters, in the order given."""
         path = cls(estimator, "", list(range(len(settings))))
         path.params = tuple(dict(s) for s in settings)
@@ -52,7 +53,7 @@ class RefitPath(Path):
         refitted.complexity, refitted.ordered = path.complexity, path.ordered
         return refitted
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return RefitDesign(self, X, classes, weight)
 
 
@@ -61,7 +62,7 @@ class RefitDesign(Design):
 
     batched = False
 
-    def __init__(self, path: RefitPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: RefitPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
         self.n_models = self.fits_per_draw = len(path)
         self._members = _Members(path, X)
@@ -71,10 +72,12 @@ class RefitDesign(Design):
         draws = [self._responses(Y[d], None, response, None if seeds is None else seeds[d]) for d in range(len(Y))]
         return np.stack(draws)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._responses(y, self._members.transformed(X_new), response, seed)
 
-    def scores(self, y: Array, seed: int | None, X_new: Any, y_new: Array, weight_new: Floats | None) -> Floats:
+    def scores(
+        self, y: Array, seed: int | None, X_new: Table | None, y_new: Array, weight_new: Floats | None
+    ) -> Floats:
         new = None if X_new is None else self._members.transformed(X_new)
         labels, asked = (part if self.classes is None else self.classes[part] for part in (y, y_new))
         weighted = {} if weight_new is None else {"sample_weight": weight_new}
@@ -118,7 +121,7 @@ def _identity(value: Any) -> Any:
 class _Members:
     """The models of a path, each with its X after the steps that ignore y; equal heads are fitted once."""
 
-    def __init__(self, path: RefitPath, X: Any) -> None:
+    def __init__(self, path: RefitPath, X: Table) -> None:
         self._heads: list[tuple[Any, Any, Any]] = []
         self._members: list[tuple[int, Any]] = []
         known: dict[frozenset[tuple[str, Any]], int] = {}
@@ -137,7 +140,7 @@ class _Members:
         """(tail, X it is fitted to, X it answers on in-sample) of each model."""
         return ((tail, *self._heads[h][1:]) for h, tail in self._members)
 
-    def transformed(self, X_new: Any) -> list[Any]:
+    def transformed(self, X_new: Table) -> list[Any]:
         """X_new as each model's tail wants it."""
         per_head = [X_new if head is None else transformed(head, X_new) for head, *_ in self._heads]
         return [per_head[h] for h, _ in self._members]
@@ -146,7 +149,7 @@ class _Members:
 class GridPath(Path):
     """A path over the values of one parameter, sorted from simple to rich."""
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, self.ordered = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator, self.parameter = estimator, parameter
@@ -154,6 +157,6 @@ class GridPath(Path):
         self.params = tuple({parameter: value} for value in self.values)
         self.complexity = complexity[order]
 
-    def refitting(self, X: Any, classes: Array | None, weight: Floats | None) -> Design:
+    def refitting(self, X: Table, classes: Array | None, weight: Floats | None) -> Design:
         """The same models refitted one by one, for an X this family has no fast way for."""
         return RefitPath(self.estimator, self.parameter, self.values).bind(X, classes, weight)

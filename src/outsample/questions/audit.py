@@ -16,19 +16,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from outsample.checks import whole_number
 from outsample.curve import numeral
 from outsample.data.lending import same
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.losses.choice import NAMED
 from outsample.problem import LABEL_DRAWS
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import OwnLabels, choose_scheme, looks_real
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_seed, seed_sequence
+from outsample.running.seeds import RandomState, child_seed, seed_sequence
 
 Procedure = Callable[[Any, Any], Any]
 
@@ -106,10 +107,10 @@ class Audit:
 
 def audit(
     procedure: Procedure,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: ArrayLike,
     n_draws: int = 20,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     *,
     loss: Any = None,
     no_information: float | None = None,
@@ -170,7 +171,7 @@ def _judged(reported: float, draws: Floats, rate: float, exhaustive: bool, secon
     )
 
 
-def _no_information(y: Any, loss: Any) -> float:
+def _no_information(y: ArrayLike, loss: Any) -> float:
     """Risk of the best constant prediction, in the units of the loss."""
     labels = np.asarray(y)
     name = loss if loss is not None else "squared" if looks_real(labels) else "zero-one"
@@ -187,13 +188,13 @@ def _no_information(y: Any, loss: Any) -> float:
 class _Watched:
     """A procedure that must return a number and must not touch its arguments."""
 
-    def __init__(self, procedure: Procedure, X: Any) -> None:
+    def __init__(self, procedure: Procedure, X: Table) -> None:
         if not callable(procedure):
             raise TypeError(f"procedure must be a function of (X, y), got {type(procedure).__name__}")
         self._procedure, self._X = procedure, X
         self._lent = copy.deepcopy(X)
 
-    def __call__(self, y: Any) -> float:
+    def __call__(self, y: ArrayLike) -> float:
         lent = copy.deepcopy(y)
         result = self._procedure(self._lent, lent)
         for name, now, then in (("X", self._lent, self._X), ("y", lent, y)):

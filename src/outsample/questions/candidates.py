@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 
 from outsample.curve import MODEL_AXES, RiskCurve
@@ -38,7 +38,7 @@ class Branch:
     positions: Positions
 
 
-def checked_grids(estimator: Any, given: Any, argument: str = "param_grid") -> list[Mapping[str, Any]]:
+def checked_grids(estimator: BaseEstimator, given: Any, argument: str = "param_grid") -> list[Mapping[str, Any]]:
     """A grid, or several, as a list; each names parameters of the estimator.
 
     Names below a nested value of the same grid are left to that value to check.
@@ -53,7 +53,7 @@ def checked_grids(estimator: Any, given: Any, argument: str = "param_grid") -> l
     return grids
 
 
-def _check_names(estimator: Any, grid: Mapping[str, Any], argument: str) -> None:
+def _check_names(estimator: BaseEstimator, grid: Mapping[str, Any], argument: str) -> None:
     for name in grid:
         if not isinstance(name, str):
             raise ValueError(f"{argument}: the name of a parameter is text, got {name!r}")
@@ -73,7 +73,7 @@ def candidates_of(param_grid: Any) -> list[dict[str, Any]]:
     return list(ParameterGrid(param_grid))
 
 
-def filled(estimator: Any, candidates: Sequence[dict[str, Any]]) -> Any:
+def filled(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> Any:
     """The estimator, or as the first setting makes it that lets it predict: the grid may fill an empty step."""
     if hasattr(estimator, "predict") or isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         return estimator
@@ -84,7 +84,7 @@ def filled(estimator: Any, candidates: Sequence[dict[str, Any]]) -> Any:
     return estimator
 
 
-def learners_of(estimator: Any, settings: Any) -> list[Any]:
+def learners_of(estimator: BaseEstimator, settings: Any) -> list[Any]:
     """The learners a search tries: the estimator, or what settings that name other learners make of it.
 
     `settings` is a list of candidates; an open-ended family tries the estimator alone.
@@ -101,7 +101,7 @@ def learners_of(estimator: Any, settings: Any) -> list[Any]:
 
 
 def branches(
-    estimator: Any,
+    estimator: BaseEstimator,
     candidates: Sequence[dict[str, Any]],
     *,
     response: str = "predict",
@@ -115,7 +115,7 @@ def branches(
     return found
 
 
-def _served_alike(estimator: Any, candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
+def _served_alike(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> list[list[int]]:
     """Positions of settings that name the same parameters and read the same kind of X, pairwise or not, together."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     known: dict[str, bool] = {}
@@ -129,7 +129,7 @@ def _served_alike(estimator: Any, candidates: Sequence[dict[str, Any]]) -> list[
     return list(groups.values())
 
 
-def _reads_pairs(estimator: Any, params: dict[str, Any]) -> bool:
+def _reads_pairs(estimator: BaseEstimator, params: dict[str, Any]) -> bool:
     """Whether a setting makes X pairwise; one that cannot be set is left to the fit to reject."""
     try:
         return is_pairwise(estimator, params)
@@ -138,7 +138,7 @@ def _reads_pairs(estimator: Any, params: dict[str, Any]) -> bool:
 
 
 def _branches_of_one(
-    estimator: Any,
+    estimator: BaseEstimator,
     candidates: Sequence[dict[str, Any]],
     positions: list[int],
     response: str,
@@ -162,7 +162,7 @@ def _branches_of_one(
 
 
 def _over_one_parameter(
-    estimator: Any, candidates: list[dict[str, Any]], positions: Positions, response: str, weighted: bool
+    estimator: BaseEstimator, candidates: list[dict[str, Any]], positions: Positions, response: str, weighted: bool
 ) -> Branch:
     (parameter,) = candidates[0]
     values = [candidate[parameter] for candidate in candidates]
@@ -177,7 +177,9 @@ def _identity(value: Any) -> Any:
     return repr(value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
 
 
-def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], response: str, weighted: bool) -> str | None:
+def _path_parameter(
+    estimator: BaseEstimator, candidates: Sequence[dict[str, Any]], response: str, weighted: bool
+) -> str | None:
     """The parameter with the longest fast path, if any has one."""
     values = {name: list({_identity(c[name]): c[name] for c in candidates}.values()) for name in candidates[0]}
     for name in sorted(values, key=lambda name: -len(values[name])):
@@ -186,7 +188,7 @@ def _path_parameter(estimator: Any, candidates: Sequence[dict[str, Any]], respon
     return None
 
 
-def _fast_path(estimator: Any, name: str, values: list[Any], response: str, weighted: bool) -> Path | None:
+def _fast_path(estimator: BaseEstimator, name: str, values: list[Any], response: str, weighted: bool) -> Path | None:
     """The path of a family that serves these values; values it cannot read are left to the estimator to reject."""
     try:
         path = find_path(estimator, name, values, response=response, weighted=weighted)
@@ -196,7 +198,7 @@ def _fast_path(estimator: Any, name: str, values: list[Any], response: str, weig
 
 
 def _along(
-    estimator: Any,
+    estimator: BaseEstimator,
     parameter: str,
     candidates: list[dict[str, Any]],
     positions: Positions,
@@ -233,7 +235,7 @@ def _order_of(path: Path, parameter: str, values: list[Any]) -> Positions:
     return np.array(order, dtype=np.intp)
 
 
-def _refitted(estimator: Any, candidates: Sequence[dict[str, Any]], positions: Positions) -> Branch:
+def _refitted(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]], positions: Positions) -> Branch:
     names = list(candidates[0])
     if len(names) == 1:
         path = RefitPath(estimator, names[0], [candidate[names[0]] for candidate in candidates])

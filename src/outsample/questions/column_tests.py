@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from outsample.checks import whole_number
 from outsample.data.learners import is_pairwise
+from outsample.data.tables import Table
 from outsample.data.target import check_kind
 from outsample.problem import LABEL_DRAWS, pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
@@ -19,7 +22,7 @@ from outsample.questions.statistic import Statistic, score_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import choose_scheme, looks_real
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_seed, seed_sequence
+from outsample.running.seeds import RandomState, child_seed, seed_sequence
 from outsample.running.threads import one_blas_thread
 from outsample.running.workers import spread
 
@@ -89,16 +92,16 @@ MEMORY = 256 * 2**20
 
 
 def permutation_test_columns(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     n_draws: int = 999,
     cv: Any = None,
     groups: Any = None,
     scheme: Any = None,
     block_size: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> ColumnTests:
     """Test every column of X, with p-values corrected for testing them all.
@@ -123,7 +126,7 @@ def permutation_test_columns(
     return replace(found, columns=columns, seconds=time.perf_counter() - start)
 
 
-def _table(X: Any) -> tuple[Floats, tuple[Any, ...]]:
+def _table(X: Table) -> tuple[Floats, tuple[Any, ...]]:
     names = getattr(X, "columns", None)
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     try:
@@ -167,7 +170,7 @@ class _Shared:
         return ()
 
 
-def _shared(table: Floats, y: Any) -> Measure:
+def _shared(table: Floats, y: ArrayLike) -> Measure:
     centred = table - table.mean(axis=0)
     norm = np.sqrt((centred**2).sum(axis=0))
     flat = norm <= 1e-12 * np.abs(table).max(axis=0, initial=0.0)
@@ -204,9 +207,9 @@ class _OneByOne:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         table: Floats,
-        y: Any,
+        y: ArrayLike,
         cv: Any,
         groups: Any,
         seed: np.random.SeedSequence,

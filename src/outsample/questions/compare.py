@@ -10,11 +10,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
 from outsample.curve import ErrorEstimate, RiskCurve, numeral
+from outsample.data.tables import Table
 from outsample.problem import Problem, pose
 from outsample.questions.candidates import (
     Branch,
@@ -29,6 +32,7 @@ from outsample.questions.candidates import (
 from outsample.questions.contest import chosen_model, posed_branches
 from outsample.rules import Rule, as_rule, minimum
 from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.seeds import RandomState
 
 COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
 
@@ -145,7 +149,7 @@ class Comparison:
 
         return criteria_curves(self, ax=ax)
 
-    def to_html(self, path: Any, X: Any = None, y: Any = None) -> None:
+    def to_html(self, path: Any, X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
         from outsample.report.page import write_report
 
@@ -153,9 +157,9 @@ class Comparison:
 
 
 def compare(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     param_grid: Any = None,
     criteria: Sequence[Any] = ("permutation", "kfold", "holdout", "resubstitution"),
@@ -164,7 +168,7 @@ def compare(
     sample_weight: Any = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     fast: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -219,7 +223,14 @@ def compare(
     )
 
 
-def _call(estimator: Any, param_grid: Any, named: dict[str, Criterion], rule: Any, loss: Any, random_state: Any) -> str:
+def _call(
+    estimator: BaseEstimator,
+    param_grid: Any,
+    named: dict[str, Criterion],
+    rule: Any,
+    loss: Any,
+    random_state: RandomState,
+) -> str:
     criteria = ", ".join(repr(criterion) for criterion in named.values())
     return (
         f"outsample.compare({estimator!r}, X, y, param_grid={_as_lists(param_grid)!r}, criteria=[{criteria}], "
@@ -236,13 +247,13 @@ def _as_lists(param_grid: Any) -> Any:
     return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
 
 
-def _settings(estimator: Any, param_grid: Any) -> list[dict[str, Any]]:
+def _settings(estimator: BaseEstimator, param_grid: Any) -> list[dict[str, Any]]:
     checked_grids(estimator, param_grid)
     return candidates_of(param_grid)
 
 
 def _parts(
-    problem: Problem, estimator: Any, settings: list[dict[str, Any]], fast: bool
+    problem: Problem, estimator: BaseEstimator, settings: list[dict[str, Any]], fast: bool
 ) -> list[tuple[Problem, Branch]]:
     """The paths over the settings, each with its problem; without settings, the path of the one model."""
     if not settings:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import whole_number
 from outsample.curve import numeral
 from outsample.data.learners import last_step
+from outsample.data.tables import Table
 from outsample.evidence.labels import measured_draws
 from outsample.hypotheses import HypothesisSet
 from outsample.paths.base import Path
@@ -27,7 +29,7 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_seed, seed_sequence
+from outsample.running.seeds import RandomState, child_seed, seed_sequence
 
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
 
@@ -118,14 +120,14 @@ def around_flipped_share(found: Complexity) -> Complexity:
 def measured(
     kind: str,
     scheme: LabelScheme,
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     param: str | None = None,
     values: Sequence[Any] | None = None,
     n_draws: int = 100,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     fast: bool = True,
 ) -> Complexity:
@@ -161,7 +163,15 @@ def complexity_on(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int
 
 
 def _problem(
-    kind: str, estimator: Any, X: Any, y: Any, param: Any, values: Any, random_state: Any, n_jobs: Any, fast: bool
+    kind: str,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    param: Any,
+    values: Any,
+    random_state: RandomState,
+    n_jobs: Any,
+    fast: bool,
 ) -> Problem:
     path = estimator if isinstance(estimator, Path) else None
     learner = estimator if path is None else path.estimator
@@ -193,7 +203,7 @@ def _check_two_classes(kind: str, n_classes: int | None) -> None:
 
 
 def _of_hypotheses(
-    kind: str, scheme: LabelScheme, hypotheses: HypothesisSet, y: Any, n_draws: int, random_state: Any
+    kind: str, scheme: LabelScheme, hypotheses: HypothesisSet, y: ArrayLike, n_draws: int, random_state: RandomState
 ) -> Complexity:
     codes = _codes(kind, y, hypotheses.n_samples)
     Y, weights, exhaustive = _labels(scheme, codes, n_draws, seed_sequence(random_state))
@@ -214,7 +224,7 @@ def _of_hypotheses(
     )
 
 
-def _codes(kind: str, y: Any, n_samples: int) -> Array:
+def _codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
     """y as codes of two classes."""
     labels = np.asarray(y)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -294,7 +304,7 @@ class Options(TypedDict, total=False):
     fast: bool
 
 
-def permutation_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """P_in = E_π max_h (1/n) Σ y^π_i h(x_i): fit to permuted labels (Magdon-Ismail & Mertsalov, §3.1).
 
     For a risk minimiser P_in = ½ ê_gen + ȳ E[ḡ^π] with ê_gen the permutation estimate of the optimism in squared
@@ -312,7 +322,9 @@ def permutation_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Opt
     return measured("permutation complexity", FreePermutation(), estimator, X, y, **options)
 
 
-def label_bootstrap_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+def label_bootstrap_complexity(
+    estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]
+) -> Complexity:
     """B_in, the permutation complexity's twin with labels drawn with replacement; |B_in − P_in| ≤ 1/√n (Lemma 6).
 
     Parameters as for `permutation_complexity`.
@@ -320,7 +332,7 @@ def label_bootstrap_complexity(estimator: Any, X: Any, y: Any, **options: Unpack
     return measured("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
 
 
-def rademacher_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+def rademacher_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r; y only names the classes.
 
     Parameters as for `permutation_complexity`. Half of it is the optimism that criterion "rademacher" adds; all
@@ -329,7 +341,7 @@ def rademacher_complexity(estimator: Any, X: Any, y: Any, **options: Unpack[Opti
     return measured("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
 
 
-def maximal_discrepancy(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
 
     The labels of a random half are flipped; with e' the training error on those, the discrepancy is 1 − 2e'. Of an
@@ -340,7 +352,7 @@ def maximal_discrepancy(estimator: Any, X: Any, y: Any, **options: Unpack[Option
     return measured("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
 
 
-def expected_discrepancy(estimator: Any, X: Any, y: Any, **options: Unpack[Options]) -> Complexity:
+def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with coin flips σ (§4.5): flip where σ_i = 1, value 2(n₊/n − e').
 
     Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.

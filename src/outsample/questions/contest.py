@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import FitFailedWarning
 
 from outsample.criteria.base import Criterion
@@ -57,7 +58,7 @@ class Outcome:
 
 def search_settings(
     problem: Problem,
-    estimator: Any,
+    estimator: BaseEstimator,
     settings: list[dict[str, Any]],
     criterion: Criterion,
     rule: Rule,
@@ -112,7 +113,7 @@ def fold_scores(curve: RiskCurve) -> Floats | None:
 
 
 def posed_branches(
-    problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]], fast: bool = True
+    problem: Problem, estimator: BaseEstimator, settings: Sequence[dict[str, Any]], fast: bool = True
 ) -> list[tuple[Problem, Branch]]:
     """The paths that together cover some settings, each with the problem it is to answer.
 
@@ -127,7 +128,7 @@ def posed_branches(
 
 
 def _by_response(
-    problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]
+    problem: Problem, estimator: BaseEstimator, settings: Sequence[dict[str, Any]]
 ) -> list[tuple[Problem, Positions]]:
     """(problem, positions of the settings whose learners are judged by its response)."""
     responses: dict[Any, tuple[Loss, str]] = {}
@@ -141,7 +142,7 @@ def _by_response(
     return [(posed, np.array(group)) for posed, group in groups.values()]
 
 
-def _read(problem: Problem, estimator: Any, setting: dict[str, Any]) -> tuple[Loss, str]:
+def _read(problem: Problem, estimator: BaseEstimator, setting: dict[str, Any]) -> tuple[Loss, str]:
     """(loss, response it reads) of a setting; the problem's own where it fits no response, and fitting will fail."""
     try:
         return choose_loss(problem.loss, problem.target, with_params(estimator, setting), problem.weight is not None)
@@ -250,7 +251,7 @@ def _part(problem: Problem, branch: Branch, models: slice, refitted: bool) -> Br
 
 
 def _ordered_by_optimism(
-    problem: Problem, estimator: Any, curve: RiskCurve, criterion: Criterion, rule: Rule
+    problem: Problem, estimator: BaseEstimator, curve: RiskCurve, criterion: Criterion, rule: Rule
 ) -> tuple[RiskCurve, Positions]:
     """Models without a natural order, simplest first by their optimism on permuted labels.
 
@@ -267,7 +268,9 @@ def _ordered_by_optimism(
     return replace(sorted_curve, notes=(*sorted_curve.notes, MEASURED_ORDER)), order
 
 
-def _permutation_optimism(problem: Problem, estimator: Any, settings: Sequence[dict[str, Any]]) -> tuple[Floats, int]:
+def _permutation_optimism(
+    problem: Problem, estimator: BaseEstimator, settings: Sequence[dict[str, Any]]
+) -> tuple[Floats, int]:
     if problem.response == "score":
         loss, response = choose_loss(None, problem.target, estimator)
         problem = replace(problem, loss=loss, response=response)

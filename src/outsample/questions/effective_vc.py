@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import whole_number
-from outsample.data.tables import n_rows, rows
+from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_generator, child_integer, seed_sequence
+from outsample.running.seeds import RandomState, child_generator, child_integer, seed_sequence
 from outsample.running.workers import spread
 
 A, B, K = 0.16, 1.2, 0.14928
@@ -110,13 +110,13 @@ class EffectiveVC:
 
 
 def effective_vc_dimension(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike | None = None,
     *,
     sizes: Sequence[int] | None = None,
     n_draws: int = 200,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     fast: bool = True,
 ) -> EffectiveVC:
@@ -191,7 +191,7 @@ def _checked_sizes(sizes: Sequence[int] | None, n: int) -> NDArray[np.intp]:
 class _Measure:
     """The discrepancy of some random labels on one random subset of rows."""
 
-    def __init__(self, path: Path, X: Any, seed: np.random.SeedSequence) -> None:
+    def __init__(self, path: Path, X: Table, seed: np.random.SeedSequence) -> None:
         self.path, self.X, self.seed = path, X, seed
         self.pairwise = path.pairwise
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import Criterion
 from outsample.curve import RiskCurve
@@ -119,7 +120,7 @@ MOST_MODELS = 1000
 _NEVER_ROSE = "The risk never rose significantly over the first {} models; the least of these was taken."
 
 
-def scan(problem: Problem, estimator: Any, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
+def scan(problem: Problem, estimator: BaseEstimator, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
     """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
     prototype = with_params(estimator, endless.fixed)
     curves: list[RiskCurve] = []

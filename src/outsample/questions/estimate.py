@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
 from outsample.curve import ErrorEstimate
 from outsample.data.learners import encode, respond
+from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.problem import pose
 from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.seeds import RandomState
 
 
 def estimate(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     criterion: Any = "permutation",
     loss: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
     fast: bool = True,
 ) -> ErrorEstimate:
@@ -78,7 +82,7 @@ def estimate(
         return chosen.curve(problem).estimate(0)
 
 
-def risk_on(model: Any, X: Any, y: Any, loss: Loss) -> float:
+def risk_on(model: BaseEstimator, X: Table, y: ArrayLike, loss: Loss) -> float:
     """Risk of a fitted scikit-learn model on X, y."""
     classes = getattr(model, "classes_", None)
     labels = np.asarray(y)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-import pandas as pd
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import train_test_split
 
 from outsample.checks import whole_number
@@ -23,16 +22,57 @@ from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.data.learners import encode, is_pairwise
-from outsample.data.tables import as_table, n_rows, split_rows
+from outsample.data.tables import Table, as_table, n_rows, split_rows
 from outsample.problem import Problem, pose
 from outsample.questions.candidates import branches, candidates_of
 from outsample.questions.compare import Comparison, compare
 from outsample.running.arrays import Array, Floats
+from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress, silent
 from outsample.running.seeds import child_integer
-from outsample.studies.units import common_facts, finished_units, ratio_of_means
 
 COLUMNS = ("regret", "median_regret", "regret_error", "relative_error", "relative_error_error", "held_out_error")
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRIMMED = 0.01
+"""Share of the largest values left out of a trimmed mean: rare disasters dominate plain means of regrets."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, top-trimmed mean and median of a sample, the first two with standard errors."""
+
+    mean: float
+    standard_error: float
+    trimmed: float
+    trimmed_standard_error: float
+    median: float
+
+
+def summary(values: Array) -> Summary:
+    """Summary of a sample (n,). The trimmed mean leaves out the largest 1 %; its error is that of winsorised values."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(ordered)
+    kept = max(1, n - int(TRIMMED * n))
+    spread = np.std(np.minimum(ordered, ordered[kept - 1]), ddof=1) if n > 1 else np.nan
+    return Summary(
+        mean=float(ordered.mean()),
+        standard_error=float(np.std(ordered, ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        trimmed=float(ordered[:kept].mean()),
+        trimmed_standard_error=float(spread / (kept / n) / np.sqrt(n)),
+        median=float(np.median(ordered)),
+    )
+
+
+def ratio_of_means(numerator: Array, denominator: Array) -> tuple[float, float]:
+    """(Σ numerator / Σ denominator, standard error by the delta method) over paired samples (n,)."""
+    n, below = len(numerator), float(np.mean(denominator))
+    ratio = float(np.mean(numerator)) / below
+    if n < 2:
+        return ratio, float("nan")
+    return ratio, float(np.std(numerator - ratio * denominator, ddof=1) / np.sqrt(n) / below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +107,8 @@ class RegretStudy:
             for case, errors in self.errors.items()
             for c, name in enumerate(self.criteria)
         }
+        import pandas as pd
+
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "n_fits"])
         frame.index = pd.MultiIndex.from_tuples(list(rows), names=["learner", "data", "criterion"])
         return frame
@@ -91,6 +133,8 @@ class RegretStudy:
 
         def error_of_mean(column: str) -> Any:
             return groups[column].agg(lambda errors: float(np.sqrt(np.sum(errors**2)) / len(errors)))
+
+        import pandas as pd
 
         return pd.DataFrame(
             {
@@ -310,7 +354,7 @@ def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
     return np.concatenate([[errors.min()], errors[chosen]]), _episodes(found)
 
 
-def _parts(estimator: Any, y: Array, n: int, seed: int) -> tuple[Array, Array]:
+def _parts(estimator: BaseEstimator, y: Array, n: int, seed: int) -> tuple[Array, Array]:
     """(training rows, held-out rows); a class of a single row goes wherever it falls."""
     stratified = is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() > 1
     strata = y if stratified else None
@@ -318,7 +362,7 @@ def _parts(estimator: Any, y: Array, n: int, seed: int) -> tuple[Array, Array]:
     return train, test
 
 
-def _held_out(problem: Problem, case: _Case, X: Any, y: Array) -> tuple[Floats, list[dict[str, Any]]]:
+def _held_out(problem: Problem, case: _Case, X: Table, y: Array) -> tuple[Floats, list[dict[str, Any]]]:
     """(held-out risk of every model, its setting)."""
     parts = branches(case.estimator, candidates_of(case.param_grid), response=problem.response)
     labels = y if problem.target.classes is None else encode(y, problem.target.classes)

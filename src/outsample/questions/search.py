@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.model_selection import KFold, ParameterSampler
 from sklearn.utils import Tags, get_tags
@@ -20,6 +21,7 @@ from outsample.criteria import as_criterion
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.data.learners import fit, seeded, with_params
+from outsample.data.tables import Table
 from outsample.losses.choice import choose_loss
 from outsample.paths.order import is_whole
 from outsample.problem import Problem, pose
@@ -31,7 +33,7 @@ from outsample.questions.honest import as_honesty, honest_score
 from outsample.questions.results import results_table
 from outsample.rules import as_rule, oracle_terms, penalized
 from outsample.running.progress import Progress, TerminalProgress
-from outsample.running.seeds import child_integer, seed_sequence
+from outsample.running.seeds import RandomState, child_integer, seed_sequence
 from outsample.running.store import open_store
 
 
@@ -67,7 +69,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The candidate settings, or an endless family of them."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit(self, X: Table, y: ArrayLike | None = None, **params: Any) -> Any:
         """Estimate the error of every candidate, choose, and refit the chosen one to all rows.
 
         Parameters
@@ -119,7 +121,15 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not number and not (isinstance(score, str) and score == "raise"):
             raise ValueError(f'error_score must be a number or "raise", got {score!r}')
 
-    def _problem(self, learner: Any, X: Any, y: Any, loss: Any, params: dict[str, Any], progress: Progress) -> Problem:
+    def _problem(
+        self,
+        learner: BaseEstimator,
+        X: Table,
+        y: ArrayLike | None,
+        loss: Any,
+        params: dict[str, Any],
+        progress: Progress,
+    ) -> Problem:
         return pose(
             learner,
             X,
@@ -179,41 +189,41 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return int(self._best().n_features_in_)
 
     @_offered("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Table) -> Any:
         """Predictions of the refitted model."""
         return self._best().predict(X)
 
     @_offered("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Table) -> Any:
         """Class probabilities of the refitted model."""
         return self._best().predict_proba(X)
 
     @_offered("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Table) -> Any:
         """Logarithms of class probabilities of the refitted model."""
         return self._best().predict_log_proba(X)
 
     @_offered("decision_function")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Table) -> Any:
         """Decision values of the refitted model."""
         return self._best().decision_function(X)
 
     @_offered("transform")
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Table) -> Any:
         """X as the refitted model transforms it."""
         return self._best().transform(X)
 
     @_offered("inverse_transform")
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Table) -> Any:
         """X as the refitted model transforms it back."""
         return self._best().inverse_transform(X)
 
     @_offered("score_samples")
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: Table) -> Any:
         """Log-likelihood of each sample under the refitted model."""
         return self._best().score_samples(X)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Table, y: ArrayLike) -> float:
         """Score of the refitted model on other data, greater is better: the loss's own score.
 
         A scorer scores; zero-one loss gives the accuracy; by default the estimator's own `score` is used; any
@@ -224,7 +234,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return float(best.score(X, y))
         return float(self.loss_.score(risk_on(best, X, y, self.loss_)))
 
-    def to_html(self, path: Any, X: Any = None, y: Any = None) -> None:
+    def to_html(self, path: Any, X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
         from outsample.report.page import write_report
 
@@ -309,7 +319,7 @@ class GridSearch(_Search):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         criterion: Any = "permutation",
@@ -318,7 +328,7 @@ class GridSearch(_Search):
         refit: bool = True,
         honest: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         store: Any = None,
         error_score: Any = np.nan,
         fast: bool = True,
@@ -378,7 +388,7 @@ class RandomizedSearch(_Search):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         param_distributions: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         n_iter: int = 10,
@@ -388,7 +398,7 @@ class RandomizedSearch(_Search):
         refit: bool = True,
         honest: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         store: Any = None,
         error_score: Any = np.nan,
         fast: bool = True,
@@ -422,7 +432,7 @@ class RandomizedSearch(_Search):
         return list(ParameterSampler(self.param_distributions, n_iter, random_state=seed))
 
 
-def _as_scikit_learn_splits(criterion: Criterion, estimator: Any) -> Criterion:
+def _as_scikit_learn_splits(criterion: Criterion, estimator: BaseEstimator) -> Criterion:
     """Cross-validation of an estimator whose last step is still empty: scikit-learn does not take it for a classifier,
     so a number of folds means folds that are not stratified."""
     if hasattr(estimator, "predict") or not isinstance(criterion, CrossValidation) or criterion.shuffle:

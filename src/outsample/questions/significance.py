@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from outsample.checks import whole_number
 from outsample.curve import numeral
+from outsample.data.tables import Table
 from outsample.problem import LABEL_DRAWS
 from outsample.questions.statistic import Statistic, choose_statistic
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import choose_scheme
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_seed, seed_sequence
+from outsample.running.seeds import RandomState, child_seed, seed_sequence
 from outsample.running.workers import spread
 
 ROUNDING = 1e-10
@@ -137,9 +139,9 @@ ROUND = 64
 
 
 def permutation_test(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
     *,
     statistic: Any = None,
     n_draws: int = 999,
@@ -149,7 +151,7 @@ def permutation_test(
     block_size: int | None = None,
     alternative: str = "greater",
     sequential: bool | int = False,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> PermutationTest:
     """Test whether labels carry information about X that a learner finds.

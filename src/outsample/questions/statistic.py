@@ -14,10 +14,13 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from outsample.data.learners import fit, last_step, seeded
 from outsample.data.lending import lend
+from outsample.data.tables import Table
 from outsample.data.target import Target
 from outsample.evidence.rows import judged_on_folds, split_seed
 from outsample.losses.pointwise import CallableLoss
@@ -26,7 +29,7 @@ from outsample.problem import Problem, pose
 from outsample.resampling.rows import Splits, cross_validation_splits
 from outsample.resampling.schemes import OwnLabels
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_integer, seed_sequence
+from outsample.running.seeds import RandomState, child_integer, seed_sequence
 
 MEMORY = 256 * 2**20
 
@@ -148,7 +151,15 @@ class OfFunction:
     batch = 1
 
     def __init__(
-        self, function: Callable[..., Any], estimator: Any, X: Any, y: Any, *, cv: Any, groups: Any, seed: int
+        self,
+        function: Callable[..., Any],
+        estimator: BaseEstimator,
+        X: Table,
+        y: ArrayLike,
+        *,
+        cv: Any,
+        groups: Any,
+        seed: int,
     ) -> None:
         self.function, self.X, self.cv, self.groups = function, X, cv, groups
         self.estimator = None if estimator is None else seeded(estimator, seed)
@@ -178,7 +189,7 @@ class OfFunction:
         return None
 
 
-def coefficient_norm(model: Any, X: Any, y: Any) -> float:
+def coefficient_norm(model: BaseEstimator, X: Table, y: ArrayLike) -> float:
     """‖β̂‖² of a fitted linear model."""
     coefficients = getattr(last_step(model), "coef_", None)
     if coefficients is None:
@@ -186,7 +197,7 @@ def coefficient_norm(model: Any, X: Any, y: Any) -> float:
     return float((np.asarray(coefficients) ** 2).sum())
 
 
-def best_score(search: Any, X: Any, y: Any) -> float:
+def best_score(search: Any, X: Table, y: ArrayLike) -> float:
     """The score a search reports for the model it chose; greater is better."""
     if not hasattr(search, "best_score_"):
         raise ValueError(f'statistic "best-score" needs a search, {type(search).__name__} has no best_score_')
@@ -197,7 +208,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"coefficient-norm": coefficient_norm
 
 
 def choose_statistic(
-    estimator: Any, X: Any, y: Any, statistic: Any, cv: Any, groups: Any, random_state: Any
+    estimator: BaseEstimator, X: Table, y: ArrayLike, statistic: Any, cv: Any, groups: Any, random_state: RandomState
 ) -> Statistic:
     """A statistic from its name, a loss or scorer, or a function.
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
 from outsample.resampling.schemes import looks_real
 
@@ -21,7 +23,7 @@ BELONGING = re.compile(
 )
 
 
-def cautions_about(result: Any, X: Any = None, y: Any = None, grouped: bool = False) -> list[str]:
+def cautions_about(result: Any, X: Table | None = None, y: ArrayLike | None = None, grouped: bool = False) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
     curves = _curves(result)
     estimates = _estimates(result)
@@ -86,7 +88,7 @@ def _about_classes(y: Any, estimates: list[ErrorEstimate]) -> Iterator[str]:
             )
 
 
-def _about_columns(X: Any, grouped: bool) -> Iterator[str]:
+def _about_columns(X: Table, grouped: bool) -> Iterator[str]:
     table = pd.DataFrame(X) if not hasattr(X, "toarray") else None
     if table is None or table.size > LARGEST_SEARCHED:
         return

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
+from numpy.typing import ArrayLike
 
 from outsample import __version__
 from outsample.curve import numeral
+from outsample.data.tables import Table
 from outsample.report.cautions import cautions_about
 from outsample.report.content import Chart, Content, content_of
 from outsample.report.drawing import MARKS, colour_of, dash_of, drawn, histogram
@@ -29,8 +31,8 @@ def write_report(result: Any, path: Any, **more: Any) -> None:
 def report_page(
     result: Any,
     *,
-    X: Any = None,
-    y: Any = None,
+    X: Table | None = None,
+    y: ArrayLike | None = None,
     asked: Mapping[str, Any] | None = None,
     names: Callable[[Any], dict[str, Any]] = dict,
     call: str = "",

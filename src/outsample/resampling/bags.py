@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
     ElasticNet,
@@ -63,7 +64,7 @@ def drawing_units(n: int, groups: NDArray[Any] | None) -> Rows:
     return np.asarray(units, dtype=np.intp)
 
 
-def weight_repeats(estimator: Any) -> bool:
+def weight_repeats(estimator: BaseEstimator) -> bool:
     """Whether fitting with whole-number weights is fitting with repeated rows.
 
     True for scikit-learn's own learners whose objective is a sum (or weighted mean) over rows, up to the tolerance

@@ -24,7 +24,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.running.arrays import Array, Rows
 
 _TORN = "rows of one group are on both sides of a split, so the estimate is for new rows of known groups"
@@ -97,7 +97,7 @@ class Splits:
 
 
 def cross_validation_splits(
-    cv: Any, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int, shuffle: bool = False
+    cv: Any, X: Table, y: Array, *, classifier: bool, groups: Array | None, seed: int, shuffle: bool = False
 ) -> Splits:
     """The splits of `cv`.
 
@@ -126,7 +126,7 @@ def cross_validation_splits(
 
 
 def hold_out_split(
-    test_size: float | int, X: Any, y: Array, *, classifier: bool, groups: Array | None, seed: int
+    test_size: float | int, X: Table, y: Array, *, classifier: bool, groups: Array | None, seed: int
 ) -> Splits:
     """One random split: stratified for classifiers, of whole groups where there are groups."""
     if groups is not None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+# What scikit-learn takes as a random_state, and the seeds that runs are made of.
+RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 
-def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """The root seed of a run, from an integer, None, a Generator, a RandomState or a SeedSequence."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from threadpoolctl import threadpool_limits
 
@@ -50,7 +50,7 @@ def linear_gaussian(n: int = 60, p: int = 10) -> Simulation:
         X = rng.normal(size=(n, p))
         return X, X @ beta + rng.normal(size=n)
 
-    def true_error(model: Any) -> float:
+    def true_error(model: BaseEstimator) -> float:
         return float(1.0 + np.square(model.coef_ - beta).sum() + model.intercept_**2)
 
     return Simulation("regression", LinearRegression(), draw, true_error)
@@ -66,7 +66,7 @@ def logistic(n: int = 100, p: int = 5) -> Simulation:
         X = rng.normal(size=(n, p))
         return X, (rng.uniform(size=n) < expit(X @ beta)).astype(int)
 
-    def true_error(model: Any) -> float:
+    def true_error(model: BaseEstimator) -> float:
         return float(np.where(model.predict(points) == 1, 1 - chance, chance).mean())
 
     return Simulation("classification", LogisticRegression(), draw, true_error)

@@ -14,13 +14,13 @@ import numpy as np
 
 from outsample.datasets import Dataset, load
 from outsample.running.arrays import Array, Floats
+from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
 from outsample.studies.catalogue import study_command
 from outsample.studies.error_curves import Neighbors
 from outsample.studies.result import Finding, StudyResult, findings_of, written
 from outsample.studies.splits import FAMILIES, permutation_optimism
-from outsample.studies.units import common_facts, finished_units
 
 Curves = dict[str, Floats]
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.running.arrays import Array, Floats
+from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
-from outsample.studies.units import common_facts, finished_units
 
 METHODS = ("LOO-CV", "Perm.", "VC", "FPE")
 BLOCK = 2000

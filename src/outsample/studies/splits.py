@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.datasets import DATASETS, Dataset, PlaneProblem, load
+from outsample.questions.regret import ratio_of_means
 from outsample.running.arrays import Array, Floats
+from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
 from outsample.studies.error_curves import Bound, Family, Neighbors, Trees
 from outsample.studies.result import Finding
-from outsample.studies.units import common_facts, finished_units, ratio_of_means
 
 N_FOLDS = 10
 EQUAL = 1e-12

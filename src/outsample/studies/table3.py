@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from outsample.questions.regret import summary
 from outsample.running.progress import Progress
 from outsample.studies.catalogue import study_command
 from outsample.studies.legendre import METHODS, ORDER, RIDGE, Trials, trials
 from outsample.studies.result import Finding, StudyResult, findings_of, written
-from outsample.studies.units import summary
 
 # quantity of the paper → (values in the order of METHODS, largest difference that counts as agreement)
 PAPER = {

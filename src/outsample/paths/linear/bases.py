@@ -14,6 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 
 from outsample.data.learners import with_params
 from outsample.data.steps import transformed
+from outsample.data.tables import Table
 from outsample.estimators import LeadingColumns
 from outsample.paths.order import is_whole
 
@@ -42,20 +43,20 @@ class Basis:
         """Whether the table is an ordinary one."""
         return not sparse.issparse(self.table)
 
-    def reproduces(self, X: Any) -> bool:
+    def reproduces(self, X: Table) -> bool:
         """Whether transforming the fitted rows again gives the table the regression was fitted to."""
         table = np.asarray(self.table, dtype=np.float64)
         again = table if not self.steps else np.asarray(self.at(X), dtype=np.float64)
         return bool(np.abs(again - table).max(initial=0.0) <= 1e-9 * np.abs(table).max(initial=0.0))
 
-    def at(self, X_new: Any) -> Any:
+    def at(self, X_new: Table) -> Any:
         """The table at new rows."""
         for step in self.steps:
             X_new = transformed(step, X_new)
         return X_new
 
 
-def fitted_bases(steps: Sequence[tuple[str, Any]], parameter: str, values: Sequence[Any], X: Any) -> list[Basis]:
+def fitted_bases(steps: Sequence[tuple[str, Any]], parameter: str, values: Sequence[Any], X: Table) -> list[Basis]:
     """The tables of the models with `values` of `parameter`: one when their columns are nested.
 
     Steps before the one that varies are fitted once.
@@ -76,7 +77,7 @@ def fitted_bases(steps: Sequence[tuple[str, Any]], parameter: str, values: Seque
     return bases
 
 
-def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Any) -> tuple[tuple[Any, ...], Any]:
+def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Table) -> tuple[tuple[Any, ...], Any]:
     """(fitted steps, transformed X)."""
     if not steps:
         return (), X
@@ -84,7 +85,7 @@ def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Any) ->
     return (pipeline,), transformed(pipeline, X, "fit_transform")
 
 
-def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[Any], X: Any) -> bool:
+def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[Any], X: Table) -> bool:
     """Whether smaller values give the first columns of larger ones, through all later steps."""
     varying = steps[0][1]
     if (type(varying), inner) not in _NESTED:
@@ -96,7 +97,7 @@ def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[An
     return type(varying) is not PCA or _is_deterministic(varying, values, X)
 
 
-def _is_deterministic(pca: PCA, values: Sequence[int], X: Any) -> bool:
+def _is_deterministic(pca: PCA, values: Sequence[int], X: Table) -> bool:
     """Whether PCA computes the same components for all these numbers of them; "auto" may choose to sample."""
     if pca.svd_solver != "auto":
         return pca.svd_solver in ("full", "covariance_eigh")

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import pinv
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.utils import check_array
 
 from outsample.data.learners import fit
+from outsample.data.tables import Table
 from outsample.estimators import ForwardStepwise, greedy_steps, step_coefficients
 from outsample.paths.base import Design, Path
 from outsample.paths.order import is_whole, simplest_first
@@ -28,15 +29,15 @@ class _StepsPath(Path):
     parameter: str
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         return cls.parameter if type(estimator) is cls.learner and parameter in (None, cls.parameter) else None
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Numbers of steps; the estimator complains about anything else."""
         return all(is_whole(v, 1) for v in values)
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity = np.array([float(value) for value in values])
         order = simplest_first(complexity)
         self.estimator = estimator
@@ -48,7 +49,7 @@ class _StepsPath(Path):
         """Number of steps of each model, ascending."""
         return [int(params[self.parameter]) for params in self.params]
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if sparse.issparse(X):
             return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
         return self._design(check_array(X, dtype=np.float64))
@@ -96,7 +97,7 @@ class _CoefficientsDesign(Design):
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return np.stack([self._values(y, self._centred) for y in Y])
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._values(y, check_array(X_new, dtype=np.float64) - self._means)
 
     def _values(self, y: Array, centred: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from outsample.data.learners import constant_response, fit, is_pairwise, respond, with_params
-from outsample.data.tables import n_rows, split_rows
+from outsample.data.tables import Table, n_rows, split_rows
 from outsample.paths.base import Design, Path, Smoother, confusion_shares
 from outsample.paths.linear.fits import LinearFits, as_targets, combined
 from outsample.paths.linear.left_out import left_out
@@ -75,10 +75,10 @@ class LinearDesign(Design):
     def _fitted_to(self, targets: Floats) -> Floats:
         return self._gathered(lambda part: part.fits.fitted(targets))
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self.linear_predictions(as_targets(y), X_new)
 
-    def linear_predictions(self, targets: Floats, X_new: Any) -> Floats:
+    def linear_predictions(self, targets: Floats, X_new: Table) -> Floats:
         """Real-valued predictions on X_new, (models, n_new[, outputs])."""
 
         def answer(part: Part) -> Floats:
@@ -170,7 +170,7 @@ class LinearClassifierDesign(Design):
         fits = self._linear.parts[0].fits
         return np.stack([self._answers(y, fits.fitted, self.n_samples, response) for y in Y])
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._answers(
             y, lambda targets: self._linear.linear_predictions(targets, X_new), n_rows(X_new), response
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import solve_triangular
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PolynomialFeatures
@@ -18,6 +18,7 @@ from sklearn.utils import check_array
 
 from outsample.data.learners import fit
 from outsample.data.steps import ignores_y
+from outsample.data.tables import Table
 from outsample.estimators import LeadingColumns
 from outsample.paths.base import Design, Path
 from outsample.paths.linear.bases import Basis, fitted_bases
@@ -47,7 +48,7 @@ class LeastSquaresPath(Path):
     """
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if type(estimator) is LinearRegression:
             return "fit_intercept" if parameter is None and not estimator.positive else None
         if type(estimator) is not Pipeline or len(estimator.steps) < 2:
@@ -62,14 +63,14 @@ class LeastSquaresPath(Path):
         step, _, inner = parameter.partition("__")
         return parameter if inner and step in dict(estimator.steps[:-1]) else None
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, self.ordered = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator, self.parameter = estimator, parameter
         self.params = tuple({parameter: values[i]} for i in order)
         self.complexity = complexity[order]
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         alone = type(self.estimator) is LinearRegression
         steps = [] if alone else self.estimator.steps[:-1]
         regression = self.estimator if alone else self.estimator.steps[-1][1]
@@ -117,7 +118,7 @@ class Columns:
     estimator : the LinearRegression that fits each model.
     """
 
-    def __init__(self, table: Floats, estimator: Any, weight: Floats | None) -> None:
+    def __init__(self, table: Floats, estimator: BaseEstimator, weight: Floats | None) -> None:
         self.table, self.estimator, self.weight = table, estimator, weight
         self.intercept = bool(estimator.fit_intercept)
         shifted, means = centred(table, weight, self.intercept)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 
 from outsample.data.learners import with_params
+from outsample.data.tables import Table
 from outsample.paths.base import Design
 from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, Part
 from outsample.paths.linear.fits import LinearFits, centred, scaled_rows, with_constant
@@ -39,13 +41,13 @@ class RidgePath(GridPath):
     learner: Any = Ridge
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if type(estimator) is not cls.learner or parameter not in (None, "alpha"):
             return None
         direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
         return "alpha" if direct and getattr(estimator, "class_weight", None) is None else None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         alphas = [params["alpha"] for params in self.params]
         if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in alphas):
             return self.refitting(X, classes, weight)
@@ -84,7 +86,7 @@ def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool
         kept = np.column_stack([np.ones(len(alphas)), kept])
         lost = np.column_stack([np.zeros(len(alphas)), lost])
 
-    def evaluated(X_new: Any) -> Floats:
+    def evaluated(X_new: Table) -> Floats:
         new = (check_array(X_new, dtype=np.float64) - means) @ (axes / singular)
         return with_constant(new, weight, len(X)) if intercept else new
 
@@ -142,10 +144,10 @@ class KernelRidgePath(GridPath):
     """
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         return "alpha" if type(estimator) is KernelRidge and parameter in (None, "alpha") else None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         alphas = [params["alpha"] for params in self.params]
         part = None
         plain = all(np.ndim(a) == 0 and a >= 0 for a in alphas) and not sparse.issparse(X)
@@ -160,7 +162,7 @@ class KernelRidgePath(GridPath):
         return LinearDesign([part], refitted, classes, weight)
 
 
-def _kernel_part(estimator: Any, X: Any, alphas: Floats, weight: Floats | None) -> Part | None:
+def _kernel_part(estimator: BaseEstimator, X: Table, alphas: Floats, weight: Floats | None) -> Part | None:
     """Fits of every alpha, or None when K + alpha I is singular or nearly so for one of them.
 
     √w K √w = Q Λ Qᵀ: direction k keeps λ/(λ + alpha), and the dual coefficients are √w Q (Λ + alpha)⁻¹ Qᵀ √w y.
@@ -173,14 +175,14 @@ def _kernel_part(estimator: Any, X: Any, alphas: Floats, weight: Floats | None) 
         return None
     fits = LinearFits(vectors / root[:, None], values / shifted, alphas[:, None] / shifted, weight, constant=False)
 
-    def evaluated(X_new: Any) -> Floats:
+    def evaluated(X_new: Table) -> Floats:
         new = check_array(X_new, dtype=[np.float64, np.float32])
         return np.asarray(_kernel(estimator, new, table) @ (root[:, None] * vectors))
 
     return Part(np.arange(len(alphas)), fits, evaluated, 1.0 / shifted, np.zeros(len(alphas)))
 
 
-def _kernel(estimator: Any, X: Floats, fitted: Floats | None) -> Floats:
+def _kernel(estimator: BaseEstimator, X: Floats, fitted: Floats | None) -> Floats:
     """Kernel values between X and the fitted rows (X itself when None), with the estimator's parameters."""
     if estimator.kernel == "precomputed":
         return np.asarray(X, dtype=np.float64)

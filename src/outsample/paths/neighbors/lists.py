@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array
 
 from outsample.data.learners import fit
-from outsample.data.tables import n_rows, rows
+from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.neighbors.nearest import Neighbours, distances_to, nearest_rows
 from outsample.running.arrays import Array, Floats, Integers
 from outsample.running.threads import cached_property, thread_pools
@@ -38,7 +38,7 @@ class NeighborSearch:
     k : the largest number of neighbours a model asks for.
     """
 
-    def __init__(self, estimator: Any, X: Any, k: int) -> None:
+    def __init__(self, estimator: BaseEstimator, X: Table, k: int) -> None:
         self._X, self.k = X, k
         self.n_samples = n_rows(X)
         self.uniform = estimator.weights != "distance"
@@ -105,11 +105,11 @@ class NeighborSearch:
         equal = (farther - nearer) * (farther + nearer) <= 2 * _TIE * nearer**2 + lost
         return bool((np.isfinite(farther) & equal).any())
 
-    def of(self, X_new: Any) -> Lists:
+    def of(self, X_new: Table) -> Lists:
         """(neighbours, distances) of new rows, (n_new, k)."""
         return self._search(X_new, self.k)
 
-    def _search(self, X: Any, depth: int) -> Lists:
+    def _search(self, X: Table, depth: int) -> Lists:
         with _threads_worth(n_rows(X) * self.n_samples * self._searcher.n_features_in_):
             distances, neighbours = self._searcher.kneighbors(X, n_neighbors=depth)
         distances = np.ascontiguousarray(distances, dtype=np.float64)
@@ -155,7 +155,7 @@ class NeighborSearch:
         return shares
 
 
-def _is_plain(estimator: Any) -> bool:
+def _is_plain(estimator: BaseEstimator) -> bool:
     """Whether an estimator asks for uniform votes by Euclidean distance, and leaves the way of searching open."""
     metric, p = estimator.metric, estimator.p
     euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2)

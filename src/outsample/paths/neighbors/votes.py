@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, Smoother
 from outsample.paths.neighbors.lists import Lists, NeighborSearch, kernels, own_positions
 from outsample.paths.refit import GridPath
@@ -40,14 +41,14 @@ class NeighborsPath(GridPath):
     takes_weight = False
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
             return None
         if parameter not in (None, "n_neighbors") or estimator.weights not in (None, "uniform", "distance"):
             return None
         return "n_neighbors"
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return NeighborsDesign(self, X, classes, weight)
 
 
@@ -70,7 +71,7 @@ class NeighborsDesign(Design):
     `weight` never changes a fit; it only weighs rows in `confusions` and `moments`.
     """
 
-    def __init__(self, path: NeighborsPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: NeighborsPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
         self.n_models = len(path)
         ks = np.array([operator.index(params["n_neighbors"]) for params in path.params], np.int64)
@@ -89,7 +90,7 @@ class NeighborsDesign(Design):
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return np.stack([self._responses(y, self._among_itself(), self.n_samples, response) for y in Y])
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         votes = [group.prepared(group.search.of(X_new)) for group in self._groups]
         return self._responses(y, votes, len(votes[0][0]), response)
 
@@ -171,7 +172,7 @@ class NeighborsDesign(Design):
         return shares
 
 
-def _searched_together(estimator: Any, ks: NDArray[np.int64], X: Any) -> list[NDArray[np.intp]]:
+def _searched_together(estimator: BaseEstimator, ks: NDArray[np.int64], X: Table) -> list[NDArray[np.intp]]:
     """Positions of the models that scikit-learn searches by the same algorithm.
 
     "auto" leaves the trees for brute force once k reaches half of the rows.

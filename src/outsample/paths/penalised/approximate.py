@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 
+from outsample.data.tables import Table
 from outsample.running.arrays import Bools, Floats
 
 ROWS_AT_ONCE = 2_000_000
@@ -98,7 +99,7 @@ def left_out_predictors(objective: LocalObjective) -> tuple[Floats, Floats]:
     return np.concatenate([p for p, _ in parts]), np.concatenate([leverage for _, leverage in parts])
 
 
-def reproduced_left_out(X: Any, y: Floats, weight: Floats, alpha: float, intercept: bool) -> Floats:
+def reproduced_left_out(X: Table, y: Floats, weight: Floats, alpha: float, intercept: bool) -> Floats:
     """What ridge regression without a row predicts for it, (n,), where all rows together reproduce its label.
 
     There both the residual r_i and 1 − leverage of the fit to all rows are zero up to rounding, but their ratio, the

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import ElasticNet, Lasso
 from sklearn.utils import check_array
 
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design
 from outsample.paths.penalised.newton import minimise
 from outsample.paths.refit import GridPath
@@ -36,11 +37,11 @@ class ElasticNetPath(GridPath):
     solves_further = True
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         known = type(estimator) in (Lasso, ElasticNet) and not estimator.positive
         return "alpha" if known and parameter in (None, "alpha") else None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         checked = check_array(X, accept_sparse="csr")
         table = double_table(checked) if min(self.values) > 0 and _worth_a_gram_matrix(checked) else None
         if table is None:
@@ -68,7 +69,7 @@ class ElasticNetDesign(Design):
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return self._values(np.asarray(Y, dtype=np.float64), self._centred)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         table = check_array(X_new, dtype=np.float64, accept_sparse="csr")
         table = table.toarray() if sparse.issparse(table) else table
         return np.asarray(self._values(np.asarray(y, dtype=np.float64)[None], table - self._means)[0])
@@ -101,7 +102,7 @@ def _worth_a_gram_matrix(X: Any) -> bool:
     return bool(gram <= min(_LARGE_GRAM, max(_SMALL_GRAM, _GRAM_PER_ENTRY * entries)))
 
 
-def double_table(X: Any) -> Floats | None:
+def double_table(X: Table) -> Floats | None:
     """X as a dense table of doubles; None when it is in single precision or too large to be made dense."""
     table = check_array(X, accept_sparse="csr")
     if table.dtype == np.float32 or n_rows(table) * table.shape[1] * 8 > _MAX_TABLE_BYTES:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
+from outsample.data.tables import Table
 from outsample.paths.base import Design
 from outsample.paths.one_fit import DrawByDraw
 from outsample.paths.penalised.elastic_net import double_table
@@ -42,7 +44,7 @@ class LogisticPath(GridPath):
     solves_further = True
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if type(estimator) is not LogisticRegression or parameter not in (None, "C"):
             return None
         mix = l1_share(estimator)
@@ -51,7 +53,7 @@ class LogisticPath(GridPath):
         usual = getattr(estimator, "multi_class", "auto") in ("auto", "deprecated")
         return "C" if mix is not None and covered and usual else None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         checked = check_array(X, accept_sparse="csr")
         covered = classes is not None and self._covers(checked, len(classes))
         table = double_table(checked) if covered else None
@@ -85,14 +87,16 @@ class LogisticDesign(DrawByDraw):
         self._intercept = bool(path.estimator.fit_intercept)
         self._means = X.mean(axis=0) if self._intercept else np.zeros(X.shape[1])
         self._rotation: Floats | None = None
-        self._X = X - self._means
+        self._X: Floats = X - self._means
         if self._mix == 0.0 and X.shape[1] > X.shape[0]:
             # The l2 penalty does not change under rotations, and the optimum lies in the row space.
             self._rotation = np.linalg.svd(self._X, full_matrices=False)[2].T
             self._X = self._X @ self._rotation
         self._share = np.ones(len(X)) if weight is None else weight
 
-    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterable[Array]:
+    def _answers(
+        self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
+    ) -> Iterable[Array]:
         assert classes is not None
         rows = self._X if X_new is None else self._moved(X_new)
         for beta in self._pass(y, len(classes)):
@@ -114,7 +118,7 @@ class LogisticDesign(DrawByDraw):
             betas = solve_multinomial(Z, np.eye(n_classes)[y], share, C, free, betas)
             yield betas if free else np.column_stack([betas, np.zeros(n_classes)])
 
-    def _moved(self, X_new: Any) -> Floats:
+    def _moved(self, X_new: Table) -> Floats:
         table = check_array(X_new, dtype=np.float64, accept_sparse="csr")
         moved = (table.toarray() if sparse.issparse(table) else table) - self._means
         return np.asarray(moved if self._rotation is None else moved @ self._rotation)

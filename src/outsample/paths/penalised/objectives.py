@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -27,6 +28,7 @@ from sklearn.linear_model import (
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight
 
+from outsample.data.tables import Table
 from outsample.paths.penalised.approximate import LocalObjective
 from outsample.running.arrays import Array, Floats
 
@@ -57,12 +59,12 @@ class Labels:
         return np.asarray(compute_class_weight(setting, classes=self.classes, y=self.classes[self.values], **known))
 
 
-def objectives_of(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def objectives_of(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """The objectives a fitted model minimised: one, or one per output or per class against the rest."""
     return _READERS[type(model)](model, X, labels)
 
 
-def knows(estimator: Any) -> bool:
+def knows(estimator: BaseEstimator) -> bool:
     """Whether the objective of this learner is known and smooth in the linear predictor."""
     if type(estimator) is LinearSVC:
         return bool(estimator.loss == "squared_hinge" and estimator.multi_class == "ovr")
@@ -71,12 +73,12 @@ def knows(estimator: Any) -> bool:
     return type(estimator) in _READERS and getattr(estimator, "multi_class", "auto") in ("auto", "deprecated")
 
 
-def squared_everywhere(estimator: Any) -> bool:
+def squared_everywhere(estimator: BaseEstimator) -> bool:
     """Whether loss and penalty are quadratic, so that one Newton step is the exact answer."""
     return type(estimator) in (LinearRegression, Ridge) and not estimator.positive
 
 
-def answer(model: Any, predictor: Floats, response: str) -> Array:
+def answer(model: BaseEstimator, predictor: Floats, response: str) -> Array:
     """What the model answers at linear predictors (n, columns): codes, values, probabilities or decisions."""
     if not hasattr(model, "classes_"):
         values = np.exp(predictor) if _log_link(model) else predictor
@@ -92,12 +94,12 @@ def answer(model: Any, predictor: Floats, response: str) -> Array:
     return np.asarray(softmax(predictor, axis=1))
 
 
-def _predictor(model: Any, X: Any) -> Floats:
+def _predictor(model: BaseEstimator, X: Table) -> Floats:
     """(n, columns) linear predictors of the fitted model."""
     return np.asarray(X @ np.atleast_2d(model.coef_).T + np.atleast_1d(model.intercept_))
 
 
-def _one_output(X: Any, predictor: Floats, weight: Floats, derivatives: Derivatives, **more: Any) -> LocalObjective:
+def _one_output(X: Table, predictor: Floats, weight: Floats, derivatives: Derivatives, **more: Any) -> LocalObjective:
     """The objective of a single linear predictor (n,); `active` (p,) if some columns are out."""
     first, second = derivatives
     active = more.pop("active", None)
@@ -112,7 +114,7 @@ def _one_output(X: Any, predictor: Floats, weight: Floats, derivatives: Derivati
     )
 
 
-def _least_squares(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _least_squares(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """½ Σ w (y − η)² + ½ ridge ‖β‖² + L1 penalty, each output on its own."""
     lasso = isinstance(model, ElasticNet)
     total = float(labels.weight.sum())
@@ -134,7 +136,7 @@ def _least_squares(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
     ]
 
 
-def _generalised_linear(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _generalised_linear(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """Σ w deviance/2 + ½ W alpha ‖β‖², W the total weight."""
     predictor, total = _predictor(model, X)[:, 0], float(labels.weight.sum())
     power = {PoissonRegressor: 1.0, GammaRegressor: 2.0}.get(type(model)) or float(getattr(model, "power", 0.0))
@@ -152,7 +154,7 @@ def _generalised_linear(model: Any, X: Any, labels: Labels) -> list[LocalObjecti
     ]
 
 
-def _log_link(model: Any) -> bool:
+def _log_link(model: BaseEstimator) -> bool:
     if type(model) is TweedieRegressor:
         return bool(model.link == "log" or (model.link == "auto" and model.power > 0))
     return type(model) in (PoissonRegressor, GammaRegressor)
@@ -173,7 +175,7 @@ def _deviance_identity(y: Array, predictor: Floats, power: float) -> Derivatives
     return (predictor - y) * scaled, scaled - power * (predictor - y) * scaled / predictor
 
 
-def _logistic(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _logistic(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """Σ w log-loss + ((1 − ρ)/2C) ‖β‖² + (ρ/C) ‖β‖₁; liblinear penalises the constant too."""
     predictor, codes = _predictor(model, X), labels.values
     weight = labels.weight * labels.class_weights(model.class_weight)[codes]
@@ -210,7 +212,7 @@ def _logistic(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
     ]
 
 
-def _logistic_penalty(model: Any) -> tuple[float, float]:
+def _logistic_penalty(model: BaseEstimator) -> tuple[float, float]:
     """(share of L1, strength); `penalty` is the older way to say it."""
     penalty = getattr(model, "penalty", "deprecated")
     named = {"l2": 0.0, "l1": 1.0}.get(penalty)
@@ -218,7 +220,7 @@ def _logistic_penalty(model: Any) -> tuple[float, float]:
     return (float(model.l1_ratio or 0.0) if named is None else named), strength
 
 
-def _huber(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _huber(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """Σ w (σ + σ ρ((y − η)/σ)) + alpha ‖β‖², minimised over the scale σ as well: a second output, constant in x."""
     predictor, scale = _predictor(model, X)[:, 0], model.scale_
     residual = (labels.values - predictor) / scale
@@ -241,7 +243,7 @@ def _huber(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
     ]
 
 
-def _support_vectors(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _support_vectors(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """Σ w max(0, 1 − y η)² + ‖β‖²/2C (or ‖β‖₁/C), each class against the rest; the constant is penalised."""
     predictor, codes = _predictor(model, X), labels.values
     by_class = labels.class_weights(model.class_weight)
@@ -258,7 +260,7 @@ def _support_vectors(model: Any, X: Any, labels: Labels) -> list[LocalObjective]
     return objectives
 
 
-def _support_vector_regression(model: Any, X: Any, labels: Labels) -> list[LocalObjective]:
+def _support_vector_regression(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
     """Σ w max(0, |y − η| − ε)² + ‖β‖²/2C; the constant is penalised."""
     predictor = _predictor(model, X)[:, 0]
     residual = labels.values - predictor
@@ -269,8 +271,8 @@ def _support_vector_regression(model: Any, X: Any, labels: Labels) -> list[Local
 
 
 def _liblinear(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     predictor: Floats,
     weight: Floats,
     derivatives: Derivatives,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.svm import SVC, SVR
 from sklearn.utils import check_array
 
 from outsample.data.learners import encode, with_params
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
 from outsample.paths.refit import GridPath
@@ -36,13 +36,13 @@ class SupportVectorPath(GridPath):
     responses = frozenset({"predict", "decision_function"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if type(estimator) not in (SVC, SVR) or parameter not in (None, "C"):
             return None
         plain = getattr(estimator, "probability", False) in (False, "deprecated")
         return "C" if plain and estimator.kernel in _KERNELS else None
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
             return self.refitting(X, classes, weight)
         return SupportVectorDesign(self, X, classes, weight)
@@ -51,7 +51,7 @@ class SupportVectorPath(GridPath):
 class SupportVectorDesign(DrawByDraw):
     """X and its kernel matrix."""
 
-    def __init__(self, path: SupportVectorPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: SupportVectorPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
         self.fits_per_draw = len(path)
         self._X = _double(X)
@@ -60,7 +60,9 @@ class SupportVectorDesign(DrawByDraw):
         self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
         self._codes_suffice = codes_suffice(path.estimator)
 
-    def _answers(self, y: Array, classes: Array | None, X_new: Any, response: str, seed: int | None) -> Iterator[Array]:
+    def _answers(
+        self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
+    ) -> Iterator[Array]:
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
         rows = None if X_new is None else _double(X_new)
@@ -82,7 +84,7 @@ class SupportVectorDesign(DrawByDraw):
 class Kernel:
     """One of libsvm's kernels, its width resolved on X."""
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, X: Table) -> None:
         self.name, self.degree, self.coef0 = estimator.kernel, estimator.degree, estimator.coef0
         self.gamma = _width(estimator.gamma, X)
 
@@ -145,5 +147,5 @@ def _width(gamma: Any, X: Any) -> float:
     return 1.0 / (int(X.shape[1]) * float(variance)) if variance != 0 else 1.0
 
 
-def _double(X: Any) -> Any:
+def _double(X: Table) -> Any:
     return check_array(X, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)

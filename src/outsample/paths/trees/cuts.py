@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from outsample.data.learners import FitError, encode, fit, seeded
+from outsample.data.tables import Table
 from outsample.running.arrays import Array, Floats
 
 Kept = NDArray[np.bool_]
@@ -113,7 +115,13 @@ class FittedTree:
     """
 
     def __init__(
-        self, estimator: Any, X: Any, y: Array, classes: Array | None, weight: Floats | None, seed: int | None
+        self,
+        estimator: BaseEstimator,
+        X: Table,
+        y: Array,
+        classes: Array | None,
+        weight: Floats | None,
+        seed: int | None,
     ) -> None:
         self._classes, self._weight, self._y = classes, weight, y
         self._model = with_integer_seed(estimator, seed)
@@ -127,7 +135,7 @@ class FittedTree:
             inner = np.flatnonzero(children >= 0)
             self.parent[children[inner]] = inner
 
-    def leaf(self, X: Any) -> NDArray[np.intp]:
+    def leaf(self, X: Table) -> NDArray[np.intp]:
         """The node each row of X ends in."""
         return np.asarray(self._model.apply(X), np.intp)
 
@@ -149,7 +157,7 @@ class FittedTree:
         risk = held * self.tree.impurity / held[0]
         return NodeTable(self.parent, self.answers(response), np.empty(0), np.empty((0, 0)), risk=risk)
 
-    def summed_nodes(self, X: Any) -> NodeTable:
+    def summed_nodes(self, X: Table) -> NodeTable:
         """Table of the nodes, with the sums of the training labels."""
         leaf, n_nodes = self.leaf(X), len(self.parent)
         weight = np.ones(len(leaf)) if self._weight is None else self._weight
@@ -169,7 +177,7 @@ class FittedTree:
         return replace(self.nodes(), mass=mass, sums=sums, center=center, squares=squares)
 
 
-def with_integer_seed(estimator: Any, seed: int | None) -> Any:
+def with_integer_seed(estimator: BaseEstimator, seed: int | None) -> Any:
     """A clone whose random state is an integer, so that one fit stands for a whole nested family."""
     model = seeded(estimator, seed)
     state = model.random_state

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from outsample.paths.base import Draws
 from outsample.running.arrays import Array, Floats
@@ -33,7 +34,7 @@ class Stopping:
     min_decrease: float
 
     @classmethod
-    def of(cls, estimator: Any, n: int, max_leaves: int) -> Stopping:
+    def of(cls, estimator: BaseEstimator, n: int, max_leaves: int) -> Stopping:
         """The limits of an estimator; fractions become counts as scikit-learn makes them."""
         leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
         min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)

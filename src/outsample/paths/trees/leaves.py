@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import check_array
 
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, Path
 from outsample.paths.order import complexity_of, is_whole, simplest_first
 from outsample.paths.trees.cuts import FittedTree, Kept, NodeTable, confusions_of, moments_of, nearest_kept
@@ -35,12 +35,12 @@ def far_from_zero(y: Array) -> bool:
     return bool(abs(np.mean(y)) > _FAR * np.std(y))
 
 
-def is_tree(estimator: Any) -> bool:
+def is_tree(estimator: BaseEstimator) -> bool:
     """Whether this is exactly one of scikit-learn's two decision trees."""
     return type(estimator) in _GROWN_HERE
 
 
-def is_grown_here(estimator: Any) -> bool:
+def is_grown_here(estimator: BaseEstimator) -> bool:
     """Whether `Grower` knows every option that is set; otherwise scikit-learn fits the tree."""
     return (
         is_tree(estimator)
@@ -70,7 +70,7 @@ class TreePath(Path):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if not is_tree(estimator) or estimator.ccp_alpha != 0.0:
             return None
         if parameter is None and estimator.max_leaf_nodes is None:
@@ -78,11 +78,11 @@ class TreePath(Path):
         return "max_leaf_nodes" if parameter in (None, "max_leaf_nodes") else None
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Numbers of leaves only: without a limit scikit-learn grows in another order, so ties differ."""
         return all(is_whole(v, 2) for v in values)
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, _ = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator = estimator
@@ -90,7 +90,7 @@ class TreePath(Path):
         self.complexity = complexity[order]
         self.sizes = self.complexity.astype(np.intp)
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         largest = int(self.sizes[-1])
         whole = clone(self.estimator).set_params(max_leaf_nodes=largest)
         return CutTreeDesign(self, whole, largest, X, classes, weight)
@@ -112,7 +112,7 @@ class CutTreeDesign(Design):
     """
 
     def __init__(
-        self, path: Any, whole: Any, max_leaves: int, X: Any, classes: Array | None, weight: Floats | None
+        self, path: Any, whole: Any, max_leaves: int, X: Table, classes: Array | None, weight: Floats | None
     ) -> None:
         self._path, self._whole, self._max_leaves, self._X = path, whole, max_leaves, X
         self.classes, self.weight = classes, weight
@@ -129,7 +129,7 @@ class CutTreeDesign(Design):
             answers.append(nodes.answer[nearest[:, leaf]])
         return np.stack(answers)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, seed)
         nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes()))
         return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])

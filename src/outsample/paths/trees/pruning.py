@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from outsample.data.learners import with_params
-from outsample.data.tables import n_rows
+from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, Path
 from outsample.paths.order import complexity_of, is_whole, simplest_first
 from outsample.paths.refit import RefitPath
@@ -31,24 +31,24 @@ class DepthPath(Path):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if not is_grown_here(estimator) or estimator.ccp_alpha != 0.0 or estimator.max_leaf_nodes is not None:
             return None
         return "max_depth" if parameter in (None, "max_depth") else None
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Depths, or None for no limit; scikit-learn complains about anything else."""
         return all(v is None or is_whole(v, 1) for v in values)
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, _ = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator = estimator
         self.params = tuple({parameter: values[i]} for i in order)
         self.complexity = complexity[order]
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return DepthDesign(self, X, classes, weight)
 
     def kept(self, nodes: NodeTable) -> Kept:
@@ -60,7 +60,7 @@ class DepthPath(Path):
 class DepthDesign(CutTreeDesign):
     """In-sample from one growth, on new X from one scikit-learn fit per depth."""
 
-    def __init__(self, path: DepthPath, X: Any, classes: Array | None, weight: Floats | None) -> None:
+    def __init__(self, path: DepthPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         whole = with_params(path.estimator, path.params[-1])
         deepest = whole.max_depth or _DEEPEST
         super().__init__(path, whole, min(n_rows(X), 2 ** min(deepest, _DEEPEST)), X, classes, weight)
@@ -73,7 +73,7 @@ class DepthDesign(CutTreeDesign):
             return self._each.fitted(Y, response, seeds)
         return super().fitted(Y, response, seeds)
 
-    def predict(self, y: Array, X_new: Any, response: str = "predict", seed: int | None = None) -> Array:
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._each.predict(y, X_new, response, seed)
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
@@ -97,17 +97,17 @@ class PruningPath(Path):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: Any, parameter: str | None) -> str | None:
+    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
         if not is_tree(estimator) or (parameter is None and estimator.ccp_alpha == 0.0):
             return None
         return "ccp_alpha" if parameter in (None, "ccp_alpha") else None
 
     @classmethod
-    def accepts(cls, estimator: Any, values: Sequence[Any]) -> bool:
+    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
         """Numbers that are not negative; scikit-learn complains about anything else."""
         return all((isinstance(v, float | np.floating) and v >= 0.0) or is_whole(v, 0) for v in values)
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]) -> None:
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         complexity, _ = complexity_of(parameter, values)
         order = simplest_first(complexity)
         self.estimator = estimator
@@ -115,7 +115,7 @@ class PruningPath(Path):
         self.complexity = complexity[order]
         self.alphas = np.array([values[i] for i in order], np.float64)
 
-    def bind(self, X: Any, classes: Array | None = None, weight: Floats | None = None) -> Design:
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         whole = clone(self.estimator).set_params(ccp_alpha=0.0)
         return CutTreeDesign(self, whole, 0, X, classes, weight)
 
