@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
 @pytest.fixture
