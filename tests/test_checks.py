@@ -11,7 +11,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample import criteria
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
@@ -20,24 +19,24 @@ TREE = DecisionTreeClassifier(random_state=0)
 DAYS = np.datetime64("2024-01-01") + np.arange(12)
 
 COUNTS = {
-    "Permutation n_draws": criteria.Permutation,
-    "LabelBootstrap n_draws": criteria.LabelBootstrap,
-    "Rademacher n_draws": criteria.Rademacher,
-    "ExpectedDiscrepancy n_draws": criteria.ExpectedDiscrepancy,
-    "CovariancePenalty n_draws": lambda n: criteria.CovariancePenalty(n_draws=n),
-    "TwoStagePermutation n_draws": criteria.TwoStagePermutation,
-    "PermutationBound n_draws": lambda n: criteria.PermutationBound(n_draws=n),
-    "RademacherBound n_draws": lambda n: criteria.RademacherBound(n_draws=n),
-    "DiscrepancyBound n_draws": lambda n: criteria.DiscrepancyBound(n_draws=n),
-    "RowsAndLabels episodes": criteria.RowsAndLabels,
-    "Auto episodes": criteria.Auto,
-    "Bootstrap n_bags": criteria.Bootstrap,
-    "NestedCrossValidation cv": criteria.NestedCrossValidation,
-    "NestedCrossValidation repeats": lambda n: criteria.NestedCrossValidation(repeats=n),
-    "CrossValidation cv": criteria.CrossValidation,
-    "HoldOut test_size": criteria.HoldOut,
-    "LeaveOneOut budget": criteria.LeaveOneOut,
-    "Permutation block_size": lambda n: criteria.Permutation(block_size=n),
+    "Permutation n_draws": outsample.Permutation,
+    "LabelBootstrap n_draws": outsample.LabelBootstrap,
+    "Rademacher n_draws": outsample.Rademacher,
+    "ExpectedDiscrepancy n_draws": outsample.ExpectedDiscrepancy,
+    "CovariancePenalty n_draws": lambda n: outsample.CovariancePenalty(n_draws=n),
+    "TwoStagePermutation n_draws": outsample.TwoStagePermutation,
+    "PermutationBound n_draws": lambda n: outsample.PermutationBound(n_draws=n),
+    "RademacherBound n_draws": lambda n: outsample.RademacherBound(n_draws=n),
+    "DiscrepancyBound n_draws": lambda n: outsample.DiscrepancyBound(n_draws=n),
+    "RowsAndLabels episodes": outsample.RowsAndLabels,
+    "Auto episodes": outsample.Auto,
+    "Bootstrap n_bags": outsample.Bootstrap,
+    "NestedCrossValidation cv": outsample.NestedCrossValidation,
+    "NestedCrossValidation repeats": lambda n: outsample.NestedCrossValidation(repeats=n),
+    "CrossValidation cv": outsample.CrossValidation,
+    "HoldOut test_size": outsample.HoldOut,
+    "LeaveOneOut budget": outsample.LeaveOneOut,
+    "Permutation block_size": lambda n: outsample.Permutation(block_size=n),
     "permutation_test n_draws": lambda n: outsample.permutation_test(TREE, X, BINARY, n_draws=n),
     "permutation_test sequential": lambda n: outsample.permutation_test(TREE, X, BINARY, sequential=n),
     "permutation_test_columns n_draws": lambda n: outsample.permutation_test_columns(None, X, BINARY, n_draws=n),
@@ -60,7 +59,7 @@ def test_a_count_is_a_whole_number(what, bad):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("made", [criteria.Permutation, criteria.Bootstrap, criteria.LeaveOneOut, criteria.Auto])
+@pytest.mark.parametrize("made", [outsample.Permutation, outsample.Bootstrap, outsample.LeaveOneOut, outsample.Auto])
 def test_a_whole_number_may_come_as_a_float(made):
     few = made(6.0)
     assert outsample.estimate(TREE, X, BINARY, criterion=few, random_state=0).n_fits > 0

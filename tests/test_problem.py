@@ -102,7 +102,7 @@ def test_nothing_is_fitted_before_it_is_needed():
 def test_the_same_problem_over_another_path():
     problem = posed(LogisticRegression(), BINARY)
     problem.in_sample
-    other = problem.on(RefitPath(LogisticRegression(), "C", [0.1, 1.0, 10.0]))
+    other = problem.over(RefitPath(LogisticRegression(), "C", [0.1, 1.0, 10.0]))
     assert other.in_sample.shape == (3,)
     assert other.in_sample[1] == problem.in_sample[0]
     assert problem.in_sample.shape == (1,)

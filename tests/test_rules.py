@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.losses.pointwise import SquaredLoss
 from outsample.rules import as_rule, first_local_minimum, minimum, one_standard_error, significant_minimum
 

@@ -31,8 +31,8 @@ from outsample.criteria.leave_one_out import LeaveOneOut as LeaveOneOut
 from outsample.criteria.nested import NestedCrossValidation as NestedCrossValidation
 from outsample.criteria.rows_and_labels import RowsAndLabels as RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation as TwoStagePermutation
-from outsample.curve import ErrorEstimate as ErrorEstimate
-from outsample.curve import RiskCurve as RiskCurve
+from outsample.curve.error_estimate import ErrorEstimate as ErrorEstimate
+from outsample.curve.risk_curve import RiskCurve as RiskCurve
 from outsample.estimators import ForwardStepwise as ForwardStepwise
 from outsample.estimators import LeadingColumns as LeadingColumns
 from outsample.hypotheses import HypothesisSet as HypothesisSet

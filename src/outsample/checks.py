@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 
+def is_integer(value: object, least: int) -> bool:
+    """Whether a value is an integer of at least `least`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+
+
 def whole_number(name: str, value: Any, least: int = 1, *, instead: str = "") -> int:
     """`value` as an int of at least `least`.
 
@@ -28,7 +33,7 @@ def whole_number(name: str, value: Any, least: int = 1, *, instead: str = "") ->
     ...
     ValueError: n_draws must be a whole number of at least 1, got inf
     """
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not float(value).is_integer() or value < least:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer() and value >= least
+    if not whole and not is_integer(value, least):
         raise ValueError(f"{name} must be {instead}a whole number of at least {least}, got {value!r}")
     return int(value)

@@ -13,7 +13,8 @@ from outsample.rules import as_rule
 from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
-    from outsample.curve import ErrorEstimate, RiskCurve
+    from outsample.curve.error_estimate import ErrorEstimate
+    from outsample.curve.risk_curve import RiskCurve
     from outsample.questions.compare import Comparison
     from outsample.questions.significance import PermutationTest
 

@@ -1,102 +1,116 @@
-"""The problem a criterion judges: data, a path of models, a loss; and what is computed once for all criteria."""
+"""The problem a criterion judges: data × loss × path × run; and what is computed once for all criteria.
+
+A `Question` is what is asked of every model: data, loss and run. A `Problem` is a question about one path, made once
+the path is known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.curve import RiskCurve
-from outsample.data.learners import is_pairwise, takes_weight
-from outsample.data.tables import Table, as_pairs, as_table, n_rows, rows
-from outsample.data.target import Target, as_target
+from outsample.curve.risk_curve import RiskCurve
+from outsample.data.samples import AllRows, Data, as_data
+from outsample.data.tables import Table
+from outsample.data.target import Target
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, Statistic, weighted_mean
 from outsample.losses.choice import choose_loss
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
 from outsample.running.progress import Progress, silent
-from outsample.running.seeds import RandomState, child_integer, seed_sequence
-from outsample.running.store import StoredUnits, UnitStore
+from outsample.running.run import Run, StoredUnits, as_run
+from outsample.running.seeds import REAL_FIT, RandomState, child_integer
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.units import fingerprint
 
-MEMORY_BUDGET = 512 * 2**20
-
-LARGEST_WEIGHT = 1e75
-
-LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
-
 
 @dataclass(frozen=True, eq=False)
-class AllRows:
-    """The data as they came, where some rows have weight zero.
-
-    A row of weight zero is no data: a problem has the other rows only. What names rows by their number, such as folds
-    that a user lists, names these.
+class Question:
+    """What is asked of every model: its loss on new data like these.
 
     Attributes
     ----------
-    X, y, groups : all rows; y as in `Target.values`.
-    counted : positions of the rows of positive weight.
+    data : the rows that count.
+    loss : what a prediction costs.
+    response : the method of a learner whose answers the loss reads, such as "predict_proba".
+    run : randomness, workers, store.
     """
 
-    X: Any
-    y: Array
-    groups: Array | None
-    counted: NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Data, path and loss, ready for any criterion.
-
-    Attributes
-    ----------
-    X, target, weight, groups : the rows that count, those of positive weight. A weight of None means that all weights
-        are one; weights that are all equal to another number matter to some learners, and stay.
-    memory : bytes that predictions of one batch of draws may take.
-    seed : root of all randomness; what is drawn from it has fixed addresses, so that every criterion, path and
-        worker sees the same draws.
-    """
-
-    path: Path
-    X: Any
-    target: Target
+    data: Data
     loss: Loss
     response: str
-    weight: Floats | None
-    groups: Array | None
-    seed: np.random.SeedSequence
-    n_jobs: int | None = None
-    memory: int = MEMORY_BUDGET
-    progress: Progress = silent
-    store: UnitStore | None = None
-    all_rows: AllRows | None = None
+    run: Run
+
+    @property
+    def X(self) -> Table:  # noqa: N802 — the name of the literature
+        """The table of samples."""
+        return self.data.X
 
     @property
     def y(self) -> Array:
         """Labels as codes or real values, (n,) or (n, outputs)."""
-        return self.target.values
+        return self.data.y
+
+    @property
+    def target(self) -> Target:
+        """The labels, with the names of classes."""
+        return self.data.target
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weights of the rows, (n,), None where all are one."""
+        return self.data.weight
+
+    @property
+    def groups(self) -> Array | None:
+        """Which rows belong together, (n,)."""
+        return self.data.groups
+
+    @property
+    def all_rows(self) -> AllRows | None:
+        """The rows as they came, None where all of them count."""
+        return self.data.all_rows
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return len(self.target.values)
+        return self.data.n_samples
 
     @property
     def effective_n(self) -> float:
         """Number of equally weighted rows that carry the same information."""
-        return float(self.n_samples) if self.weight is None else self.weight.sum() ** 2 / (self.weight**2).sum()
+        return self.data.effective_n
 
-    @cached_property
+    @property
     def label_weight(self) -> Floats | None:
-        """What labels are drawn in proportion to, (n,): the weights, None where they are all equal."""
-        return None if self.weight is None or np.ptp(self.weight) == 0 else self.weight
+        """What labels are drawn in proportion to, (n,)."""
+        return self.data.label_weight
+
+    @property
+    def seed(self) -> np.random.SeedSequence:
+        """Root of all randomness."""
+        return self.run.seed
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Workers for work that is not batched."""
+        return self.run.n_jobs
+
+    @property
+    def progress(self) -> Progress:
+        """Called with (fits done, fits planned)."""
+        return self.run.progress
+
+    @property
+    def real_seed(self) -> int:
+        """The learner's seed for the fit to the real labels."""
+        return child_integer(self.seed, REAL_FIT)
 
     @property
     def fitted_width(self) -> int:
@@ -124,10 +138,25 @@ class Problem:
         long = self.loss.statistic == "confusion" and n_classes**2 > self.n_samples
         return None if long else self.loss.statistic
 
-    @property
-    def real_seed(self) -> int:
-        """The learner's seed for the fit to the real labels."""
-        return child_integer(self.seed, REAL_FIT)
+    def over(self, path: Path) -> Problem:
+        """The question asked of the models of a path."""
+        return Problem(**{field.name: getattr(self, field.name) for field in fields(Question)}, path=path)
+
+    def scored_by(self, loss: Loss, response: str) -> Question:
+        """The same question with another loss."""
+        return replace(self, loss=loss, response=response)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Question):
+    """A question about the models of one path, ready for any criterion.
+
+    Attributes
+    ----------
+    path : the models, simplest first.
+    """
+
+    path: Path
 
     @cached_property
     def design(self) -> Design:
@@ -138,13 +167,13 @@ class Problem:
     @cached_property
     def fitted(self) -> Array:
         """In-sample predictions on the real labels, (models, n[, classes or outputs])."""
-        return self._kept("fitted", lambda: self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
+        return self._stored("fitted", lambda: self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
 
     @cached_property
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
         if self.response == "score":
-            return self._kept("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
+            return self._stored("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.design.lean(self.statistic):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
@@ -153,9 +182,9 @@ class Problem:
 
     @cached_property
     def _confusion(self) -> Floats:
-        return self._kept("confusion", lambda: self.design.confusions(self.y[None], [self.real_seed]))
+        return self._stored("confusion", lambda: self.design.confusions(self.y[None], [self.real_seed]))
 
-    def _kept(self, name: str, compute: Callable[[], Array]) -> Array:
+    def _stored(self, name: str, compute: Callable[[], Array]) -> Array:
         """A fit to the real labels, taken from the store where it is there already."""
         finished = self.finished(name)
         known = None if finished is None else finished.get(0)
@@ -166,7 +195,7 @@ class Problem:
                 finished.put(0, known)
         return np.asarray(known)
 
-    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """What `compute` gives, computed the first time only: for criteria that share their resamples."""
         if key not in self._remembered:
             self._remembered[key] = compute()
@@ -182,13 +211,20 @@ class Problem:
         Their address is made of all that tells them from other units of the same store: the models, what is read of
         them, and `details`. What is fixed for a whole store, such as the data, is no part of it.
         """
-        if self.store is None:
+        if self.run.store is None:
             return None
-        return StoredUnits(self.store, f"{kind}/{fingerprint(self._models, self.response, *details)}")
+        return StoredUnits(self.run.store, f"{kind}/{fingerprint(self._models, self.response, *details)}")
 
     @cached_property
     def _models(self) -> str:
         return fingerprint(self.path.name, self.path.estimator, self.path.params)
+
+    def relabelled(self, y: Array) -> Problem:
+        """The same models asked about other labels, by one worker; what depends on X alone is shared."""
+        data = replace(self.data, target=Target(y, self.target.classes))
+        other = replace(self, data=data, run=replace(self.run, n_jobs=1))
+        vars(other)["design"] = self.design
+        return other
 
     def standard_error(self, out_sample: Floats) -> Floats | None:
         """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
@@ -219,10 +255,6 @@ class Problem:
             spread = losses - self.in_sample[part, None]
             squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
         return np.asarray(np.sqrt(np.concatenate(squares)))
-
-    def on(self, path: Path) -> Problem:
-        """The same problem over another path."""
-        return replace(self, path=path)
 
     def curve(
         self,
@@ -274,106 +306,43 @@ def pose(
     *,
     parameter: str | None = None,
     values: Sequence[Any] | None = None,
+    fast: bool = True,
+    **asked: Any,
+) -> Problem:
+    """The problem of one estimator, or of the path along one of its parameters.
+
+    Parameters
+    ----------
+    parameter, values : what runs along the path; None for the estimator as it is.
+    fast : whether a path that knows the estimator may serve; False refits.
+    asked : see `ask`.
+    """
+    question = ask(estimator, X, y, **asked)
+    weighted = question.weight is not None
+    path = find_path(estimator, parameter, values, response=question.response, weighted=weighted, fast=fast)
+    return question.over(path)
+
+
+def ask(
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike | None,
+    *,
     loss: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    fast: bool = True,
     progress: Progress = silent,
-) -> Problem:
-    """Check everything a user hands over, and state the problem.
+) -> Question:
+    """Check everything a user hands over, and state the question.
 
     Raises
     ------
     ValueError, TypeError
         One sentence naming the parameter and the value, before any fit.
     """
-    _check_jobs(n_jobs)
-    X = as_table(X)
-    n = n_rows(X)
-    target = as_target(y, estimator, n)
-    if is_pairwise(estimator):
-        X = as_pairs(X, type(estimator).__name__)
-    weight = _checked_weight(sample_weight, n, estimator)
-    groups, all_rows = _checked_groups(groups, n), None
-    if weight is not None and (weight == 0).any():
-        all_rows = AllRows(X, target.values, groups, np.flatnonzero(weight))
-        X, target, weight, groups = _rows_that_count(all_rows, target, weight, estimator)
-    chosen, response = choose_loss(loss, target, estimator, weighted=sample_weight is not None)
-    if weight is not None and (weight == 1).all():
-        weight = None
-    path = find_path(estimator, parameter, values, response=response, weighted=weight is not None, fast=fast)
-    return Problem(
-        path=path,
-        X=X,
-        target=target,
-        loss=chosen,
-        response=response,
-        weight=weight,
-        groups=groups,
-        seed=seed_sequence(random_state),
-        n_jobs=n_jobs,
-        progress=progress,
-        all_rows=all_rows,
-    )
-
-
-def _rows_that_count(
-    whole: AllRows, target: Target, weight: Floats, estimator: BaseEstimator
-) -> tuple[Any, Target, Floats, Array | None]:
-    """(X, target, weight, groups) without the rows of weight zero, and without classes that only those have."""
-    counted = whole.counted
-    labels = target.values if target.classes is None else target.classes[target.values]
-    try:
-        kept = as_target(labels[counted], estimator, len(counted))
-    except ValueError as error:
-        raise ValueError(f"sample_weight: without the rows of weight zero, {error}") from error
-    X = rows(whole.X, counted, counted if is_pairwise(estimator) else None)
-    return X, kept, weight[counted], None if whole.groups is None else whole.groups[counted]
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
-
-
-def _checked_weight(sample_weight: Any, n: int, estimator: BaseEstimator) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weight = _real_weight(sample_weight)
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have one entry per row, shape ({n},), got {weight.shape}")
-    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ValueError("sample_weight must be finite, non-negative and not all zero")
-    largest = float(weight.max())
-    if not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight has {largest:.3g} as its largest value, squares of sums of such weights "
-            f"{'overflow' if largest > 1 else 'vanish'}; rescale them"
-        )
-    if not takes_weight(estimator):
-        raise ValueError(
-            f"sample_weight: {type(estimator).__name__} takes no weights in fit; "
-            "leave them out or use a learner that takes them"
-        )
-    return weight
-
-
-def _real_weight(sample_weight: Any) -> Floats:
-    weight = np.asarray(sample_weight)
-    try:
-        if weight.dtype.kind in "fiubO":
-            return weight.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"sample_weight must be real numbers, got {weight.dtype}")
-
-
-def _checked_groups(groups: Any, n: int) -> Array | None:
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(f"groups must have one entry per row, shape ({n},), got {labels.shape}")
-    return labels
+    run = as_run(random_state, n_jobs, progress)
+    data = as_data(estimator, X, y, sample_weight, groups)
+    chosen, response = choose_loss(loss, data.target, estimator, weighted=sample_weight is not None)
+    return Question(data, chosen, response, run)

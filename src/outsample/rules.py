@@ -10,13 +10,12 @@ from __future__ import annotations
 import difflib
 import html
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
 
@@ -181,8 +180,6 @@ def _loss_range(curve: RiskCurve) -> float:
     largest = float(known.max(initial=0.0))
     return (min(largest, curve.scale) if curve.scale > 0 else largest) or curve.scale or 1.0
 
-
-Rule = Callable[[RiskCurve], int]
 
 PATIENCE = 3
 

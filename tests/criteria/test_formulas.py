@@ -22,7 +22,7 @@ ALL = ("fpe", "aic", "bic", "cp", "gcv", "vc")
 
 
 def ridge_problem(**options):
-    return pose(Ridge(), X, Y, **options).on(RidgePath(Ridge(), "alpha", ALPHAS))
+    return pose(Ridge(), X, Y, **options).over(RidgePath(Ridge(), "alpha", ALPHAS))
 
 
 def traces(weight=None) -> np.ndarray:
@@ -71,13 +71,13 @@ def test_weights_weigh_the_leverages():
 
 def test_neighbours_have_n_over_k_degrees_of_freedom():
     path = NeighborsPath(KNeighborsRegressor(), "n_neighbors", [50, 10, 2])
-    curve = GCV().curve(pose(KNeighborsRegressor(), X, Y).on(path))
+    curve = GCV().curve(pose(KNeighborsRegressor(), X, Y).over(path))
     np.testing.assert_allclose(curve.out_sample, curve.in_sample / (1 - 1 / np.array([50, 10, 2])) ** 2, rtol=1e-9)
 
 
 def test_an_interpolating_model_is_never_the_best():
     path = NeighborsPath(KNeighborsRegressor(), "n_neighbors", [10, 1])
-    problem = pose(KNeighborsRegressor(), X, Y).on(path)
+    problem = pose(KNeighborsRegressor(), X, Y).over(path)
     for criterion in (GCV(), FPE(), VCPenalty()):
         assert np.isposinf(criterion.curve(problem).out_sample[-1])
     with pytest.raises(ValueError, match="leaves no noise to measure; pass sigma2="):

@@ -59,7 +59,7 @@ def test_logistic_regression_against_R():
 def test_neighbours_against_R():
     X, y = np.array(R["cloud"]), np.array(R["label"])
     problem = pose(KNeighborsClassifier(), X, y)
-    fast = problem.on(NeighborsPath(KNeighborsClassifier(), "n_neighbors", R["k"]))
+    fast = problem.over(NeighborsPath(KNeighborsClassifier(), "n_neighbors", R["k"]))
     curve = LeaveOneOut().curve(fast)
     np.testing.assert_allclose(curve.out_sample[::-1], R["knn_errors"], atol=1e-12)
     assert curve.n_fits == 1
@@ -67,7 +67,7 @@ def test_neighbours_against_R():
 
 def test_press_against_statsmodels():
     problem = pose(Ridge(alpha=0.0), CARS_X, CARS["mpg"])
-    curve = LeaveOneOut(keep_predictions=True).curve(problem.on(RidgePath(Ridge(), "alpha", [0.0])))
+    curve = LeaveOneOut(keep_predictions=True).curve(problem.over(RidgePath(Ridge(), "alpha", [0.0])))
     np.testing.assert_allclose(CARS["mpg"] - curve.out_of_fold[0], PRESS["resid_press"], rtol=1e-9)
     assert len(CARS["mpg"]) * curve.out_sample[0] == pytest.approx(PRESS["press"], rel=1e-10)
 
@@ -100,7 +100,7 @@ FOLDS = {
 @pytest.mark.parametrize("family", SHORTCUTS)
 def test_left_out_rows_against_brute_force(family, criterion):
     (X, y), path = SHORTCUTS[family]
-    problem = pose(path.estimator, X, y, random_state=3).on(path)
+    problem = pose(path.estimator, X, y, random_state=3).over(path)
     curve = FOLDS[criterion].curve(problem)
     assert curve.n_fits == 1
     for m, setting in enumerate(curve.params):
@@ -115,7 +115,7 @@ def test_weighted_leave_one_out_against_brute_force():
     X, y = DIABETES
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     problem = pose(Ridge(), X, y, sample_weight=weight)
-    curve = LeaveOneOut().curve(problem.on(RidgePath(Ridge(), "alpha", ALPHAS)))
+    curve = LeaveOneOut().curve(problem.over(RidgePath(Ridge(), "alpha", ALPHAS)))
     for m, setting in enumerate(curve.params):
         losses = np.empty(len(y))
         for i in range(len(y)):
@@ -130,7 +130,7 @@ def test_a_head_that_sees_other_rows_is_refitted(head):
     X, y = DIABETES
     model = make_pipeline(head, Ridge())
     path = HeadedPath(model, model[:1], "ridge__", RidgePath(Ridge(), "alpha", [0.1, 1.0]))
-    curve = CrossValidation(4).curve(pose(model, X, y).on(path))
+    curve = CrossValidation(4).curve(pose(model, X, y).over(path))
     assert curve.n_fits == 5
     slow = CrossValidation(4).curve(pose(model, X, y, parameter="ridge__alpha", values=[0.1, 1.0], fast=False))
     np.testing.assert_allclose(curve.out_sample, slow.out_sample, rtol=1e-9)
@@ -140,7 +140,7 @@ def test_folds_that_drop_training_rows_are_refitted():
     X, y = DIABETES
     gap = [(np.setdiff1d(np.arange(80), np.r_[test, test[-1] + 1]), test) for test in np.split(np.arange(80), 4)]
     problem = pose(Ridge(), X, y)
-    curve = CrossValidation(gap).curve(problem.on(RidgePath(Ridge(), "alpha", [1.0])))
+    curve = CrossValidation(gap).curve(problem.over(RidgePath(Ridge(), "alpha", [1.0])))
     assert curve.n_fits == 5
 
 

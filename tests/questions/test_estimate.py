@@ -318,7 +318,10 @@ def test_the_same_bits_for_any_jobs_and_back_end(name):
 )
 def test_the_same_bits_for_any_batch_of_draws(learner, y, loss):
     problem = pose(learner, X, y, loss=loss, random_state=2)
-    answers = [Permutation(12).curve(replace(problem, memory=memory)) for memory in (2**30, 20_000, 1)]
+    answers = [
+        Permutation(12).curve(replace(problem, run=replace(problem.run, memory=memory)))
+        for memory in (2**30, 20_000, 1)
+    ]
     for other in answers[1:]:
         np.testing.assert_array_equal(other.out_sample, answers[0].out_sample)
         np.testing.assert_array_equal(other.draws, answers[0].draws)

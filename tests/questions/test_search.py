@@ -33,7 +33,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import CrossValidation, GridSearch, Permutation, RandomizedSearch
-from outsample.curve import MODEL_AXES
+from outsample.curve.risk_curve import PER_MODEL
 
 
 @pytest.fixture(scope="module")
@@ -441,7 +441,8 @@ def test_a_rejected_setting_shows_no_number_of_another_model(criterion, honest, 
         found = GridSearch(DecisionTreeClassifier(), {"max_depth": [1, -7, 4]}, **options).fit(X, y)
     good = GridSearch(DecisionTreeClassifier(), {"max_depth": [1, 4]}, **options).fit(X, y)
     rejected = next(i for i, params in enumerate(found.curve_.params) if params == {"max_depth": -7})
-    for name, axis in MODEL_AXES.items():
+    axes = dict.fromkeys(PER_MODEL, -1) | {"fold_risks": 1, "out_of_fold": 0}
+    for name, axis in axes.items():
         values = getattr(found.curve_, name)
         if values is not None and name != "complexity":
             own, others = np.take(values, rejected, axis), np.delete(values, rejected, axis)

@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from outsample.running.seeds import child_generator, child_integer, child_seed, seed_sequence
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 
 def squared(x):
@@ -34,16 +34,16 @@ def failing(x):
 def test_results_come_in_the_order_of_the_tasks(backend):
     with joblib.parallel_config(backend):
         n_jobs = 1 if backend == "sequential" else 2
-        assert list(spread(squared, [(i,) for i in range(12)], n_jobs)) == [i * i for i in range(12)]
+        assert list(results_of(squared, [(i,) for i in range(12)], n_jobs)) == [i * i for i in range(12)]
 
 
 SERVED = """
 import joblib
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 if __name__ == "__main__":
     with joblib.parallel_config("multiprocessing"):
-        print(list(spread(abs, [(-i,) for i in range(6)], 2)))
+        print(list(results_of(abs, [(-i,) for i in range(6)], 2)))
 """
 
 
@@ -63,7 +63,7 @@ def test_linear_algebra_runs_on_one_thread_and_the_limit_is_lifted_after(backend
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads(0)
         with joblib.parallel_config(backend):
-            seen = list(spread(blas_threads, [(i,) for i in range(12)], 3))
+            seen = list(results_of(blas_threads, [(i,) for i in range(12)], 3))
         assert {threads for unit in seen for threads in unit} == {1}
         assert blas_threads(0) == before
 
@@ -71,7 +71,7 @@ def test_linear_algebra_runs_on_one_thread_and_the_limit_is_lifted_after(backend
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_error_of_a_task_reaches_the_caller(n_jobs):
     with pytest.raises(ZeroDivisionError, match="three"):
-        list(spread(failing, [(i,) for i in range(6)], n_jobs))
+        list(results_of(failing, [(i,) for i in range(6)], n_jobs))
 
 
 class Kept(dict):
@@ -81,13 +81,13 @@ class Kept(dict):
 
 def test_finished_tasks_are_not_run_again():
     kept = Kept({0: "old", 2: "old", 5: "old"})
-    results = list(spread(squared, [(i,) for i in range(6)], 1, kept))
+    results = list(results_of(squared, [(i,) for i in range(6)], 1, kept))
     assert results == ["old", 1, "old", 9, 16, "old"]
-    assert list(spread(failing, [(i,) for i in range(6)], 1, kept)) == results
+    assert list(results_of(failing, [(i,) for i in range(6)], 1, kept)) == results
 
 
 def test_no_tasks_no_results():
-    assert list(spread(squared, [], 2)) == []
+    assert list(results_of(squared, [], 2)) == []
 
 
 @pytest.mark.parametrize("make", [lambda: 3, lambda: np.int64(3), lambda: np.random.SeedSequence(3)])

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import math
 import re
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 PER_DECADE = 5
@@ -110,8 +110,7 @@ def criterion_of(text: str) -> Any:
     try:
         return CRITERIA[name](*positional, **keyword)
     except TypeError:
-        made = CRITERIA[name].func if isinstance(CRITERIA[name], partial) else CRITERIA[name]
-        fields = ", ".join(made.__dataclass_fields__)
+        fields = ", ".join(inspect.signature(CRITERIA[name].kind).parameters)
         raise ValueError(f"criterion {text!r} is not understood; {name} takes {fields or 'no settings'}") from None
 
 

@@ -26,7 +26,7 @@ from outsample.cli.session import (
 )
 
 if TYPE_CHECKING:
-    from outsample.curve import RiskCurve
+    from outsample.curve.risk_curve import RiskCurve
 
 
 ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")

@@ -1,104 +1,77 @@
-"""Criteria by name: each turns a problem into a risk curve."""
+"""Criteria by name: each turns a problem into a risk curve. A criterion's module is loaded when it is asked for."""
 
 from __future__ import annotations
 
 import difflib
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
-from outsample.criteria.approximate import ApproximateLeaveOneOut
-from outsample.criteria.auto import Auto
 from outsample.criteria.base import Criterion
-from outsample.criteria.bootstrap import Bootstrap
-from outsample.criteria.bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
-from outsample.criteria.covariance import CovariancePenalty, generalized_degrees_of_freedom
-from outsample.criteria.cross_validation import CrossValidation, HoldOut
-from outsample.criteria.discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
-from outsample.criteria.formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
-from outsample.criteria.labels import LabelBootstrap, Permutation, Rademacher, Resubstitution
-from outsample.criteria.leave_one_out import LeaveOneOut
-from outsample.criteria.nested import NestedCrossValidation
-from outsample.criteria.rows_and_labels import RowsAndLabels
-from outsample.criteria.two_stage import TwoStagePermutation
 
-CRITERIA: dict[str, Any] = {
-    "permutation": Permutation,
-    "label-bootstrap": LabelBootstrap,
-    "rademacher": Rademacher,
-    "resubstitution": Resubstitution,
-    "holdout": HoldOut,
-    "kfold": partial(CrossValidation, shuffle=True),
-    "loo": LeaveOneOut,
-    "alo": ApproximateLeaveOneOut,
-    "nested-kfold": NestedCrossValidation,
-    "bootstrap": Bootstrap,
-    "632": partial(Bootstrap, kind="632"),
-    "632+": partial(Bootstrap, kind="632+"),
-    "optimism-bootstrap": partial(Bootstrap, kind="optimism"),
-    "fpe": FPE,
-    "aic": AIC,
-    "bic": BIC,
-    "cp": MallowsCp,
-    "gcv": GCV,
-    "vc": VCPenalty,
-    "discrepancy": MaximalDiscrepancy,
-    "expected-discrepancy": ExpectedDiscrepancy,
-    "covariance": CovariancePenalty,
-    "two-stage": TwoStagePermutation,
-    "rows-and-labels": RowsAndLabels,
-    "auto": Auto,
-    "permutation-bound": PermutationBound,
-    "rademacher-bound": RademacherBound,
-    "discrepancy-bound": DiscrepancyBound,
-    "vc-bound": VCBound,
-    "margin-bound": MarginBound,
+
+@dataclass(frozen=True)
+class Named:
+    """A criterion that has a name: its class, and what the name settles of it."""
+
+    module: str
+    class_name: str
+    settled: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> type[Criterion]:
+        """The class."""
+        found: type[Criterion] = getattr(import_module(f"outsample.criteria.{self.module}"), self.class_name)
+        return found
+
+    def __call__(self, *positional: Any, **named: Any) -> Criterion:
+        """The criterion with these settings; its defaults for the others."""
+        return self.kind(*positional, **{**self.settled, **named})
+
+
+CRITERIA: dict[str, Named] = {
+    "permutation": Named("labels", "Permutation"),
+    "label-bootstrap": Named("labels", "LabelBootstrap"),
+    "rademacher": Named("labels", "Rademacher"),
+    "resubstitution": Named("labels", "Resubstitution"),
+    "holdout": Named("cross_validation", "HoldOut"),
+    "kfold": Named("cross_validation", "CrossValidation", {"shuffle": True}),
+    "loo": Named("leave_one_out", "LeaveOneOut"),
+    "alo": Named("approximate", "ApproximateLeaveOneOut"),
+    "nested-kfold": Named("nested", "NestedCrossValidation"),
+    "bootstrap": Named("bootstrap", "Bootstrap"),
+    "632": Named("bootstrap", "Bootstrap", {"kind": "632"}),
+    "632+": Named("bootstrap", "Bootstrap", {"kind": "632+"}),
+    "optimism-bootstrap": Named("bootstrap", "Bootstrap", {"kind": "optimism"}),
+    "fpe": Named("formulas", "FPE"),
+    "aic": Named("formulas", "AIC"),
+    "bic": Named("formulas", "BIC"),
+    "cp": Named("formulas", "MallowsCp"),
+    "gcv": Named("formulas", "GCV"),
+    "vc": Named("formulas", "VCPenalty"),
+    "discrepancy": Named("discrepancy", "MaximalDiscrepancy"),
+    "expected-discrepancy": Named("discrepancy", "ExpectedDiscrepancy"),
+    "covariance": Named("covariance", "CovariancePenalty"),
+    "two-stage": Named("two_stage", "TwoStagePermutation"),
+    "rows-and-labels": Named("rows_and_labels", "RowsAndLabels"),
+    "auto": Named("auto", "Auto"),
+    "permutation-bound": Named("bounds", "PermutationBound"),
+    "rademacher-bound": Named("bounds", "RademacherBound"),
+    "discrepancy-bound": Named("bounds", "DiscrepancyBound"),
+    "vc-bound": Named("bounds", "VCBound"),
+    "margin-bound": Named("bounds", "MarginBound"),
 }
 
 
-def as_criterion(criterion: Any) -> Criterion:
+def as_criterion(criterion: object) -> Criterion:
     """A criterion from its name (with its defaults), its class or itself."""
     if isinstance(criterion, Criterion):
         return criterion
     if isinstance(criterion, type) and issubclass(criterion, Criterion):
         return criterion()
     if isinstance(criterion, str) and criterion in CRITERIA:
-        made: Criterion = CRITERIA[criterion]()
-        return made
+        return CRITERIA[criterion]()
     near = difflib.get_close_matches(str(criterion), CRITERIA, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"criterion {criterion!r} is unknown: use one of {', '.join(CRITERIA)}{hint}")
-
-
-__all__ = [
-    "AIC",
-    "BIC",
-    "CRITERIA",
-    "FPE",
-    "GCV",
-    "ApproximateLeaveOneOut",
-    "Auto",
-    "Bootstrap",
-    "CovariancePenalty",
-    "Criterion",
-    "CrossValidation",
-    "DiscrepancyBound",
-    "ExpectedDiscrepancy",
-    "HoldOut",
-    "LabelBootstrap",
-    "LeaveOneOut",
-    "MallowsCp",
-    "MarginBound",
-    "MaximalDiscrepancy",
-    "NestedCrossValidation",
-    "Permutation",
-    "PermutationBound",
-    "Rademacher",
-    "RademacherBound",
-    "Resubstitution",
-    "RowsAndLabels",
-    "TwoStagePermutation",
-    "VCBound",
-    "VCPenalty",
-    "as_criterion",
-    "generalized_degrees_of_freedom",
-]

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from outsample.criteria.base import Criterion, error_of_mean
-from outsample.curve import RiskCurve
+from outsample.criteria.base import Criterion
+from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.data.lending import lend
 from outsample.data.tables import Table
@@ -22,7 +23,7 @@ from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, o
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats
 from outsample.running.units import fingerprint
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 DOUBTFUL_LEVERAGE = 0.8
 
@@ -72,10 +73,11 @@ class ApproximateLeaveOneOut(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         members = _Members(problem)
         results = []
-        for result in spread(_Approximation(problem), members, problem.n_jobs, problem.finished("approximations")):
+        for result in results_of(_Approximation(problem), members, problem.n_jobs, problem.finished("approximations")):
             results.append(result)
             problem.progress(len(results), len(problem.path))
         in_sample, left_out, leverage = (np.stack(parts) for parts in zip(*results, strict=True))
+        table = _left_out_losses(problem, left_out)
         head = ", the earlier steps of the pipeline fitted once to all rows" if members.headed else ""
         return problem.curve(
             in_sample=np.asarray(problem.loss.risk(problem.y, in_sample, problem.weight)),
@@ -83,7 +85,8 @@ class ApproximateLeaveOneOut(Criterion):
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of a model fitted to all rows but one{head}",
             n_fits=len(problem.path),
-            standard_error=_standard_error(problem, left_out),
+            standard_error=_standard_error(table),
+            left_out=table,
             notes=_doubts(leverage),
         )
 
@@ -160,12 +163,19 @@ class _Approximation:
             predictors[:, k] = np.where(np.isinf(predictors[:, k]), known, predictors[:, k])
 
 
-def _standard_error(problem: Problem, left_out: Array) -> Floats | None:
-    """Spread of the left-out losses over √n, (models,); None for losses of whole sets."""
-    if isinstance(problem.loss, SetLoss):
+def _standard_error(table: LeftOut | None) -> Floats | None:
+    """Spread of the left-out losses over √n, (models,)."""
+    if table is None or table.losses is None:
         return None
     with np.errstate(invalid="ignore"):
-        return error_of_mean(problem.loss.pointwise(problem.y, left_out), problem.weight)
+        return error_of_mean(table.losses, table.weight)
+
+
+def _left_out_losses(problem: Problem, left_out: Array) -> LeftOut | None:
+    """The losses of the rows, each left out; None for losses of whole sets."""
+    if isinstance(problem.loss, SetLoss):
+        return None
+    return LeftOut(problem.loss.pointwise(problem.y, left_out), problem.weight, np.arange(problem.n_samples))
 
 
 def _doubts(leverage: Floats) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from outsample.criteria.labels import Permutation
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread

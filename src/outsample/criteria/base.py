@@ -8,26 +8,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import usual_score
-from outsample.evidence.rows import Tested, at_all_rows, judged_on_folds
-from outsample.losses.base import weighted_mean
+from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
 from outsample.losses.whole_set import OwnScore
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits
-from outsample.running.arrays import Floats, chunks
+from outsample.running.arrays import Floats
 
 
 class Criterion(ABC):
     """An immutable value: what to estimate and how. Randomness is passed in with the problem, never stored.
 
     Subclasses are frozen dataclasses with a `name` and a `_curve`.
+
+    Attributes
+    ----------
+    name : the word for it in results.
+    stands_for_scikit_learn : whether its numbers, default loss and ties are those of scikit-learn's own searches.
+    draws_labels : whether the optimism of its curves is measured on labels that carry no information.
     """
 
     name: ClassVar[str]
     stands_for_scikit_learn: ClassVar[bool] = False
+    draws_labels: ClassVar[bool] = False
 
     def default_loss(self, learners: Iterable[Any]) -> Any:
         """The loss of a search over these learners that names none; None for the library's own default.
@@ -53,6 +57,10 @@ class Criterion(ABC):
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
 
+    def keeping_predictions(self) -> Criterion:
+        """The criterion that also keeps the predictions of rows left out, where it leaves rows out."""
+        return self
+
     @abstractmethod
     def _curve(self, problem: Problem) -> RiskCurve: ...
 
@@ -67,6 +75,9 @@ class RowCriterion(Criterion):
     """
 
     keep_predictions: bool = field(default=False, kw_only=True)
+
+    def keeping_predictions(self) -> Criterion:
+        return replace(self, keep_predictions=True)
 
     @abstractmethod
     def splits(self, problem: Problem) -> Splits:
@@ -89,11 +100,8 @@ class RowCriterion(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)
         partition = splits.partition(problem.n_samples)
-        found = judged_on_folds(problem, splits, partition=partition, keep=self._keeps(problem))
+        found = evidence_of_folds(problem, splits, partition=partition, keep=self.keep_predictions)
         return self._record(problem, splits, found)
-
-    def _keeps(self, problem: Problem) -> bool:
-        return self.keep_predictions
 
     @abstractmethod
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve: ...
@@ -101,33 +109,13 @@ class RowCriterion(Criterion):
     def _row_curve(
         self, problem: Problem, splits: Splits, found: Tested, out_sample: Floats, meaning: str, **more: Any
     ) -> RiskCurve:
+        predictions = at_all_rows(problem, found.left_out.predictions) if self.keep_predictions else None
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, {meaning}",
             n_fits=found.n_fits,
-            out_of_fold=at_all_rows(problem, found.out_of_fold) if self.keep_predictions else None,
-            fold_risks=found.risks,
-            fold_sizes=splits.sizes if problem.weight is None and found.risks is not None else None,
+            left_out=replace(found.left_out, predictions=predictions),
             notes=splits.notes,
             **more,
         )
-
-
-def effective_number(n: int, weight: Floats | None) -> float:
-    """Number of equally weighted rows that carry the same information."""
-    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
-    """Standard error of the (weighted) mean of independent losses, (models,); not a number for a single one."""
-    m = effective_number(losses.shape[-1], weight)
-    if m <= 1:
-        return np.full(len(losses), np.nan)
-    share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
-    squares = []
-    for part in chunks(losses):
-        spread = losses[part] - weighted_mean(losses[part], weight)[:, None]
-        spread *= share
-        squares.append(np.einsum("ij,ij->i", spread, spread))
-    return np.sqrt(np.concatenate(squares) * m / (m - 1))

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.left_out import LeftOut
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.evidence.rows import BAG_LEARNERS, BAGS, FitsOnRows
 from outsample.losses.whole_set import SetLoss
-from outsample.problem import ROW_SPLITS, Problem
+from outsample.problem import Problem
 from outsample.resampling.bags import (
     OutOfBag,
     by_unit,
@@ -27,8 +28,8 @@ from outsample.resampling.bags import (
     weight_repeats,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_seed
-from outsample.running.workers import spread
+from outsample.running.seeds import ROW_SPLITS, child_seed
+from outsample.running.workers import results_of
 
 Counts = NDArray[np.intp]
 
@@ -104,6 +105,7 @@ class Bootstrap(Criterion):
             self._mixed(problem, found.risk),
             standard_error=self._standard_error(problem, found, self._weight(problem, found.risk), units),
             monte_carlo_error=self._carried(problem, found.risk, found.monte_carlo_error),
+            left_out=LeftOut(found.by_row, problem.weight),
         )
 
     def _mixed(self, problem: Problem, risk: Floats) -> Floats:
@@ -187,7 +189,7 @@ def _predictions(problem: Problem, bags: Counts, asked: NDArray[np.bool_]) -> It
     cost = problem.design.fits_per_draw
     tasks = ((b, bags[b], asked[b]) for b in range(len(bags)))
     finished = problem.finished("bags", len(bags), bool(asked.all()))
-    for b, predicted in enumerate(spread(fits, tasks, problem.n_jobs, finished)):
+    for b, predicted in enumerate(results_of(fits, tasks, problem.n_jobs, finished)):
         problem.progress((b + 2) * cost, (len(bags) + 1) * cost)
         yield predicted
 

@@ -21,7 +21,7 @@ from outsample.bounds.record import Bound, check_delta, limit
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, last_step, seeded, with_params
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, HalfFlips, LabelScheme, RademacherSigns

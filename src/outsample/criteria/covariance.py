@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.evidence.references import choose_reference, drawn_optimism, error_around
 from outsample.losses.base import weighted_mean

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.model_selection import BaseShuffleSplit
 
-from outsample.criteria.base import RowCriterion, effective_number, error_of_mean
-from outsample.curve import RiskCurve
+from outsample.criteria.base import RowCriterion
+from outsample.curve.left_out import effective_number, error_of_mean
+from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
-from outsample.evidence.rows import Tested, judged_on_folds, split_seed
-from outsample.losses.whole_set import SetLoss
+from outsample.evidence.rows import Tested, evidence_of_folds, split_seed
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, among, cross_validation_splits, hold_out_split, is_number_of_folds
@@ -62,24 +62,16 @@ class HoldOut(RowCriterion):
             seed=split_seed(problem),
         )
 
-    def _keeps(self, problem: Problem) -> bool:
-        return True
-
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
-        assert found.risks is not None
-        held_out = splits.folds[0].test
+        held_out, losses = splits.folds[0].test, found.left_out.losses
         weight = None if problem.weight is None else problem.weight[held_out]
         m = effective_number(len(held_out), weight)
-        error = None
-        if not isinstance(problem.loss, SetLoss):
-            assert found.out_of_fold is not None
-            losses = problem.loss.pointwise(problem.y[held_out], found.out_of_fold[:, held_out])
-            error = error_of_mean(losses, weight)
+        error = None if losses is None else error_of_mean(losses[:, held_out], weight)
         return self._row_curve(
             problem,
             splits,
             found,
-            out_sample=found.risks[0],
+            out_sample=found.fold_risks[0],
             meaning=f"of the model fitted to {problem.n_samples - len(held_out)} of {problem.n_samples} rows",
             standard_error=error,
             freedom=max(1, round(m) - 1),
@@ -155,11 +147,10 @@ class CrossValidation(RowCriterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
         if problem.path.solves_further or problem.design.tied:
-            problem = problem.on(RefitPath.of(problem.path))
+            problem = problem.over(RefitPath.of(problem.path))
         return super()._curve(problem)
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
-        assert found.risks is not None
         K = len(splits)
         share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
         return self._row_curve(
@@ -167,9 +158,9 @@ class CrossValidation(RowCriterion):
             splits,
             found,
             # Models first, so that the mean adds in the same order as GridSearchCV's.
-            out_sample=np.ascontiguousarray(found.risks.T).mean(axis=1),
+            out_sample=np.ascontiguousarray(found.fold_risks.T).mean(axis=1),
             meaning=f"averaged over fits to {share:.0%} of the rows",
-            standard_error=self._standard_error(splits, found.risks),
+            standard_error=self._standard_error(splits, found.fold_risks),
             monte_carlo_error=self._monte_carlo_error(problem, splits, found),
             freedom=K - 1 if K > 1 else None,
         )
@@ -179,23 +170,21 @@ class CrossValidation(RowCriterion):
         seeded = self.shuffle or getattr(self.cv, "random_state", 0) is None
         if not seeded or splits.same_tests(self._partition(problem, 1)):
             return None
-        assert found.risks is not None
         repeats = len(splits) if isinstance(self.cv, BaseShuffleSplit) else getattr(self.cv, "n_repeats", 1)
         if repeats > 1:
-            means = found.risks.reshape(repeats, -1, found.risks.shape[1]).mean(axis=1)
+            means = found.fold_risks.reshape(repeats, -1, found.fold_risks.shape[1]).mean(axis=1)
             return np.asarray(length(moves_between(means)) / np.sqrt(repeats))
         if found.n_fits > problem.design.fits_per_draw:
             return None
-        return self._spread_of_partitions(problem, found.risks.mean(axis=0))
+        return self._spread_of_partitions(problem, found.fold_risks.mean(axis=0))
 
     def _spread_of_partitions(self, problem: Problem, risk: Floats) -> Floats:
         """Standard deviation of the risk over partitions, of which one has given `risk`, without any fit."""
         risks = [risk]
         for number in range(1, OTHERS + 1):
             splits = self._partition(problem, number)
-            found = judged_on_folds(problem, splits, partition=splits.partition(problem.n_samples), number=number)
-            assert found.risks is not None
-            risks.append(found.risks.mean(axis=0))
+            found = evidence_of_folds(problem, splits, partition=splits.partition(problem.n_samples), number=number)
+            risks.append(found.fold_risks.mean(axis=0))
         return length(moves_between(np.stack(risks)))
 
     def _standard_error(self, splits: Splits, risks: Floats) -> Floats:

@@ -12,14 +12,14 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
 from outsample.losses.base import weighted_mean
 from outsample.losses.pointwise import ZeroOneLoss
-from outsample.problem import LABEL_DRAWS, Problem
+from outsample.problem import Problem
 from outsample.resampling.labels import HalfFlips, LabelDraws, LabelScheme, RademacherSigns
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_seed
+from outsample.running.seeds import LABEL_DRAWS, child_seed
 
 
 def check_two_classes(name: str, problem: Problem) -> None:

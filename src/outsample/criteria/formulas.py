@@ -16,7 +16,7 @@ import numpy as np
 
 import outsample.penalties as penalties
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step
 from outsample.losses.pointwise import SquaredLoss
 from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance

@@ -14,12 +14,12 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
 from outsample.losses.pointwise import SquaredLoss
 from outsample.losses.whole_set import FRESH_LABELS, SetLoss
 from outsample.paths.linear.closed_forms import label_bootstrap_optimism, permutation_optimism
-from outsample.problem import LABEL_DRAWS, Problem
+from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws, LabelScheme, RademacherSigns, WithReplacement
 from outsample.resampling.schemes import (
     CircularShift,
@@ -28,7 +28,7 @@ from outsample.resampling.schemes import (
     PermutationWithinGroups,
 )
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_seed
+from outsample.running.seeds import LABEL_DRAWS, child_seed
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000
@@ -50,6 +50,7 @@ class LabelCriterion(Criterion):
     tolerance: float = 0.01
 
     meaning: ClassVar[str]
+    draws_labels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_draws, str) or self.n_draws != "auto":

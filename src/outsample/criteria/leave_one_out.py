@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from outsample.checks import whole_number
-from outsample.criteria.base import RowCriterion, error_of_mean
-from outsample.curve import RiskCurve
-from outsample.evidence.rows import Tested, judged_on_folds, split_generator
+from outsample.criteria.base import RowCriterion
+from outsample.curve.left_out import error_of_mean
+from outsample.curve.risk_curve import RiskCurve
+from outsample.evidence.rows import Tested, evidence_of_folds, split_generator
 from outsample.losses.base import weighted_mean
 from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
@@ -62,12 +63,11 @@ class LeaveOneOut(RowCriterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)
-        found = judged_on_folds(
+        found = evidence_of_folds(
             problem,
             splits,
             partition=np.arange(problem.n_samples),
             keep=self.keep_predictions,
-            weighted=False,
             pooled=isinstance(problem.loss, SetLoss),
         )
         return self._record(problem, splits, found)
@@ -76,11 +76,10 @@ class LeaveOneOut(RowCriterion):
         left_out = self._left_out(problem)
         weight = None if problem.weight is None else problem.weight[left_out]
         more: dict[str, Any] = {}
-        if found.risks is None:
-            assert found.out_of_fold is not None
-            out_sample = problem.loss.risk(problem.y[left_out], found.out_of_fold[:, left_out], weight)
+        if found.left_out.fold_risks is None:
+            out_sample = problem.loss.risk(problem.y[left_out], found.predictions[:, left_out], weight)
         else:
-            losses = found.risks.T
+            losses = found.fold_risks.T
             out_sample = weighted_mean(losses, weight)
             more = self._errors(problem, losses, weight)
         n = problem.n_samples

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.left_out import LeftOut
+from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
 from outsample.losses.base import weighted_mean
 from outsample.losses.whole_set import SetLoss
-from outsample.problem import ROW_SPLITS, Problem
+from outsample.problem import Problem
 from outsample.resampling.bags import drawing_units
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_generator
-from outsample.running.workers import spread
+from outsample.running.seeds import ROW_SPLITS, child_generator
+from outsample.running.workers import results_of
 
 Folds = NDArray[np.intp]
 
@@ -148,7 +149,10 @@ class NestedCrossValidation(Criterion):
             )
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        repeats = list(self._repeats(problem))
+        repeats, losses = [], np.zeros((len(problem.path), problem.n_samples))
+        for repeat, outer in self._repeats(problem):
+            repeats.append(repeat)
+            losses += outer
         out_sample, standard_error = nested_estimate(repeats, self.cv, problem.effective_n)
         alone = np.stack([nested_estimate([r], self.cv, problem.effective_n)[0] for r in repeats])
         error = alone.std(axis=0, ddof=1) / np.sqrt(len(alone)) if len(alone) > 1 else np.full(alone.shape[1], np.nan)
@@ -159,21 +163,22 @@ class NestedCrossValidation(Criterion):
             n_fits=(self.repeats * self._fits_per_repeat + 1) * problem.design.fits_per_draw,
             standard_error=standard_error,
             monte_carlo_error=error,
+            left_out=LeftOut(losses / len(repeats), problem.weight),
         )
 
     @property
     def _fits_per_repeat(self) -> int:
         return self.cv * (self.cv + 1) // 2
 
-    def _repeats(self, problem: Problem) -> Iterator[NestedRepeat]:
-        """The losses of every repeat, summed up as they arrive."""
+    def _repeats(self, problem: Problem) -> Iterator[tuple[NestedRepeat, Floats]]:
+        """(what a repeat says, losses (models, n) by fits without the fold of each row), as they arrive."""
         units = drawing_units(problem.n_samples, problem.groups)
         folds = [_random_folds(units, self.cv, problem, r) for r in range(self.repeats)]
         left_out = [(k,) for k in range(self.cv)] + list(combinations(range(self.cv), 2))
         planned = self.repeats * len(left_out)
         tasks = ((r * len(left_out) + i, folds[r], out) for r in range(self.repeats) for i, out in enumerate(left_out))
         finished = problem.finished("nested folds", self.cv, self.repeats)
-        results = spread(_FoldFits(problem, planned), tasks, problem.n_jobs, finished)
+        results = results_of(_FoldFits(problem, planned), tasks, problem.n_jobs, finished)
         cost, models = problem.design.fits_per_draw, len(problem.path)
         for r in range(self.repeats):
             losses = np.zeros((self.cv, models, problem.n_samples))
@@ -181,7 +186,7 @@ class NestedCrossValidation(Criterion):
                 _note(losses, folds[r], out, next(results))
                 problem.progress((r * len(left_out) + i + 2) * cost, (planned + 1) * cost)
             outer = np.take_along_axis(losses, folds[r][None, None], axis=0)[0]
-            yield nested_repeat(outer, losses, folds[r], problem.weight)
+            yield nested_repeat(outer, losses, folds[r], problem.weight), outer
 
 
 def _note(losses: Floats, folds: Folds, out: tuple[int, ...], found: Floats) -> None:

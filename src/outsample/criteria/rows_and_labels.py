@@ -15,16 +15,18 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.two_stage import NOTHING_FOUND, described, refuse_groups_and_outputs
-from outsample.curve import RiskCurve
+from outsample.curve.left_out import LeftOut
+from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
-from outsample.evidence.rows import judged_on_folds
-from outsample.problem import LABEL_DRAWS, Problem
+from outsample.evidence.rows import evidence_of_folds
+from outsample.losses.whole_set import SetLoss
+from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_seed
+from outsample.running.seeds import LABEL_DRAWS, child_seed
 
 # Distance of two logarithms of complexity, about a third, at which models share their optimism with weight exp(−1/2).
 NEARNESS = 0.3
@@ -85,8 +87,16 @@ class RowsAndLabels(Criterion):
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
+            left_out=_table(problem, left_out.predicted),
             notes=(labels.note,),
         )
+
+
+def _table(problem: Problem, predicted: Array) -> LeftOut | None:
+    """The losses of the rows, each left out by its fold; None for losses of whole sets."""
+    if isinstance(problem.loss, SetLoss):
+        return None
+    return LeftOut(problem.loss.pointwise(problem.y, predicted), problem.weight)
 
 
 def _monte_carlo_error(mix: _Mix, left_out: _LeftOut, labels: _LabelHalf) -> Floats:
@@ -180,9 +190,8 @@ def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     def answer(splits: Splits, number: int) -> tuple[Array, int]:
         """(what fits without their folds say of rows, fits beside the one to all rows)."""
         partition = splits.partition(problem.n_samples)
-        found = judged_on_folds(asked, splits, partition=partition, pooled=True, number=number)
-        assert found.out_of_fold is not None
-        return found.out_of_fold, found.n_fits - asked.design.fits_per_draw
+        found = evidence_of_folds(asked, splits, partition=partition, pooled=True, number=number)
+        return found.predictions, found.n_fits - asked.design.fits_per_draw
 
     def labels(out: Array) -> Array:
         return out.argmax(axis=-1) if asked.response != problem.response else out

@@ -14,16 +14,16 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, respond, seeded, with_params
 from outsample.evidence.folds import least, length
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, error_around, moves_of_draws, optimism_around
 from outsample.losses.whole_set import SetLoss
-from outsample.problem import LABEL_DRAWS, Problem
+from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.running.arrays import Floats
-from outsample.running.seeds import child_seed
+from outsample.running.seeds import LABEL_DRAWS, child_seed
 
 NOTHING_FOUND = "The first stage found nothing in X to draw labels around"
 FEW_ROWS = "All arrangements of so few labels were fitted"

@@ -10,11 +10,11 @@ import numpy as np
 from outsample.data.learners import FitError
 from outsample.losses.base import Loss
 from outsample.losses.whole_set import FRESH_LABELS, SetLoss
-from outsample.problem import LEARNER_DRAWS, Problem
+from outsample.problem import Problem
 from outsample.resampling.labels import LabelDraws, Pool
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import ChildIntegers
-from outsample.running.workers import spread
+from outsample.running.seeds import LEARNER_DRAWS, ChildIntegers
+from outsample.running.workers import results_of
 
 LABELS_AT_ONCE, DRAWS_AT_ONCE = 8 * 2**20, 16
 """Where nothing but labels is written down: more bytes only leave the processor's cache, unless draws are few."""
@@ -32,7 +32,7 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
     finished = problem.finished("draws", draws.scheme, len(draws), start, stop, size)
-    for result in spread(judge, [(batch,) for batch in batches], n_jobs, finished):
+    for result in results_of(judge, [(batch,) for batch in batches], n_jobs, finished):
         results.append(result)
         done += result.shape[1]
         problem.progress(done * problem.design.fits_per_draw, len(draws) * problem.design.fits_per_draw)
@@ -46,7 +46,7 @@ def _batch_size(problem: Problem, draws_later: bool) -> int:
         return 1
     lean = design.lean(problem.statistic)
     per_row = 1 if lean else design.n_models * problem.fitted_width
-    within_memory = problem.memory // (8 * design.n_samples * (per_row + 1))
+    within_memory = problem.run.memory // (8 * design.n_samples * (per_row + 1))
     per_label = 1 if draws_later else 8
     within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (per_label * design.n_samples)) if lean else within_memory
     return max(1, min(within_memory, within_cache))

@@ -16,19 +16,19 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from outsample.data.learners import FitError, fit, respond, seeded
 from outsample.evidence.folds import least, length, mean_over_folds, moves_between, moves_of_folds, shuffled_folds
-from outsample.evidence.rows import judged_on_folds
+from outsample.evidence.rows import evidence_of_folds
 from outsample.losses.base import label_variance, weighted_mean
 from outsample.losses.pointwise import SquaredLoss
 from outsample.losses.whole_set import SetLoss
 from outsample.paths.base import Smoother
 from outsample.paths.dispatch import find_path
 from outsample.paths.linear.closed_forms import degrees_of_freedom, new_row_optimism
-from outsample.problem import LABEL_DRAWS, LEARNER_DRAWS, Problem
+from outsample.problem import Problem
 from outsample.resampling.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import child_generator, child_integer
-from outsample.running.workers import spread
+from outsample.running.seeds import LABEL_DRAWS, LEARNER_DRAWS, child_generator, child_integer
+from outsample.running.workers import results_of
 
 FRESH = 1
 
@@ -84,7 +84,7 @@ def drawn_optimism(
     cost, planned = problem.design.fits_per_draw, planned or draws.stop
     results: list[Floats] = []
     finished = problem.finished("reference", reference, draws.start, evenly)
-    for result in spread(judge, [(i,) for i in draws], n_jobs, finished):
+    for result in results_of(judge, [(i,) for i in draws], n_jobs, finished):
         results.append(result)
         problem.progress((draws.start + len(results)) * cost, planned * cost)
     return np.stack(results)
@@ -200,9 +200,8 @@ def _cross_fitted(problem: Problem, shrink: float) -> Reference:
 def _left_out(problem: Problem, splits: Splits, number: int) -> tuple[Array, int]:
     """(predictions for left-out rows, fits beside the one to all rows)."""
     partition = splits.partition(problem.n_samples)
-    found = judged_on_folds(problem, splits, partition=partition, pooled=True, number=number)
-    assert found.out_of_fold is not None
-    return found.out_of_fold, found.n_fits - problem.design.fits_per_draw
+    found = evidence_of_folds(problem, splits, partition=partition, pooled=True, number=number)
+    return found.predictions, found.n_fits - problem.design.fits_per_draw
 
 
 def predicted_codes(out: Array, response: str) -> Array:

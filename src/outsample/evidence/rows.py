@@ -1,23 +1,23 @@
-"""The whole path fitted to some rows and asked about others: the unit of work of criteria that resample rows."""
+"""Rows left out: every model of a path fitted to some rows and tested on the others, or known without refits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from outsample.curve.left_out import LeftOut
 from outsample.data.learners import FitError
-from outsample.data.tables import split_rows
+from outsample.data.tables import Table, split_rows
 from outsample.losses.whole_set import SetLoss
 from outsample.paths.base import Design
-from outsample.problem import ROW_SPLITS, Problem
+from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
-from outsample.running.seeds import child_generator, child_integer
+from outsample.running.seeds import ROW_SPLITS, child_generator, child_integer
 from outsample.running.threads import one_blas_thread
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 # Addresses below ROW_SPLITS; 0 and 1 are those of folds and hold-outs.
 BAGS, BAG_LEARNERS, NESTED_FOLDS, NESTED_LEARNERS = range(2, 6)
@@ -50,20 +50,29 @@ FURTHER = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """What held-out rows said.
+    """What rows that were left out say of every model of a path, and what it cost.
 
     Attributes
     ----------
-    risks : (folds, models) risk of every model on the rows of each fold, which it never saw; None where only all
-        rows together can be judged.
-    out_of_fold : (models, n[, classes or outputs]) predictions, if they were asked for; −1 (codes) or nan where a
-        row was never tested.
-    n_fits : learning episodes, the fit to all rows included.
+    left_out : their losses, and their predictions where they were asked for; predictions are those of the rows that
+        count.
+    n_fits : fits, the one to all rows included.
     """
 
-    risks: Floats | None
-    out_of_fold: Array | None
+    left_out: LeftOut
     n_fits: int
+
+    @property
+    def fold_risks(self) -> Floats:
+        """Risk of every model on the rows of each fold, (folds, models)."""
+        assert self.left_out.fold_risks is not None
+        return self.left_out.fold_risks
+
+    @property
+    def predictions(self) -> Array:
+        """What every model said of the rows it was not fitted to, (models, n[, classes or outputs])."""
+        assert self.left_out.predictions is not None
+        return self.left_out.predictions
 
 
 def split_seed(problem: Problem, partition: int = 0) -> int:
@@ -76,58 +85,84 @@ def split_generator(problem: Problem) -> np.random.Generator:
     return child_generator(problem.seed, ROW_SPLITS, SPLIT_SEED)
 
 
-def judged_on_folds(
+def evidence_of_folds(
     problem: Problem,
     splits: Splits,
     *,
     partition: Rows | None,
     keep: bool = False,
-    weighted: bool = True,
     pooled: bool = False,
     number: int = 0,
 ) -> Tested:
-    """Judge every model on the test rows of every split.
+    """Fit every model to the training rows of every split and test it on the others.
+
+    Nothing is refitted where the splits partition the rows and the path knows what its models would predict for rows
+    left out.
 
     Parameters
     ----------
     partition : (n,) the fold of each row, when a row's prediction may come from a closed form over this partition.
     keep : whether to keep the predictions.
-    weighted : whether sample weights weigh the losses within a fold.
     pooled : keep the predictions and judge no fold, for folds too small to be judged.
     number : of the partition, where there are several.
     """
-    risk = None if pooled else _FoldRisk(problem, weighted)
+    judge = None if pooled else _FoldJudge(problem, splits)
     left_out = None if partition is None else _left_out(problem, partition)
     if left_out is not None:
-        return _from_left_out(problem, splits, left_out, risk, keep or pooled)
-    return _from_refits(problem, splits, risk, keep or pooled, number)
+        return _from_left_out(problem, splits, left_out, judge, keep or pooled)
+    return _from_refits(problem, splits, judge, keep or pooled, number)
 
 
-class _FoldRisk:
-    """Risk of every model on the rows of a fold, (models,)."""
+class _FoldJudge:
+    """Turns predictions of rows left out into losses of rows and risks of folds; picklable."""
 
-    def __init__(self, problem: Problem, weighted: bool) -> None:
-        self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight if weighted else None
+    def __init__(self, problem: Problem, splits: Splits) -> None:
+        self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight
+        self.alone = len(splits.tested) <= len(splits)
+        per_row = not isinstance(self.loss, SetLoss)
+        numbers = len(problem.path) * problem.n_samples
+        self.writes_losses = per_row and (self.alone or 8 * numbers <= problem.run.memory)
 
-    def __call__(self, test: Rows, predicted: Array) -> Floats:
-        weight = None if self.weight is None else self.weight[test]
+    def risk(self, test: Rows, predicted: Array) -> Floats:
+        """Risk of every model on the rows of a fold, (models,). The loss of a single row has no weight."""
+        weight = None if self.weight is None or self.alone else self.weight[test]
         return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
 
-    def of_each(self, splits: Splits, predicted: Array, keep: bool) -> Floats:
-        """Risk of every model on the rows of every fold, (folds, models), given what they say of all rows.
+    def losses(self, test: Rows, predicted: Array) -> Floats:
+        """Losses of every model on the rows of a fold, (models, rows)."""
+        return np.asarray(self.loss.pointwise(self.y[test], predicted), dtype=np.float64)
+
+    def table(self, splits: Splits, predicted: Array, keep: bool) -> LeftOut:
+        """The table of losses, given what every model says of all rows, each left out.
 
         Predictions that are not to be kept may be written over.
         """
-        tested = splits.tested
-        if len(tested) > len(splits) or self.weight is not None or isinstance(self.loss, SetLoss):
-            return np.stack([self(test, predicted[:, test]) for test in splits.tests])
-        if not np.array_equal(tested, np.arange(len(self.y))):
-            predicted = predicted[:, tested]
-        reused = not keep and predicted.dtype == np.float64 and predicted.ndim == 2
-        labels, losses = self.y[tested], predicted if reused else np.empty(predicted.shape[:2])
-        for part in chunks(predicted):
-            losses[part] = self.loss.pointwise(labels, predicted[part])
-        return losses.T
+        losses = self._all_losses(predicted, keep) if self.writes_losses else None
+        if self.alone and losses is not None:
+            tested = splits.tested
+            every = np.array_equal(tested, np.arange(len(self.y)))
+            return LeftOut(losses, fold_risks=losses.T) if every else _some(losses, tested)
+        risks = np.stack([self.risk(test, predicted[:, test]) for test in splits.tests])
+        return LeftOut(losses, fold_risks=risks)
+
+    def _all_losses(self, predicted: Array, keep: bool) -> Floats:
+        reused = not keep and self.alone and predicted.dtype == np.float64 and predicted.ndim == 2
+        losses = predicted if reused else np.empty(predicted.shape[:2])
+        for models in chunks(predicted):
+            losses[models] = self.loss.pointwise(self.y, predicted[models])
+        return losses
+
+
+def _some(losses: Floats, tested: Rows) -> LeftOut:
+    """A table of folds of one row, of which not every row is tested."""
+    return LeftOut(_only(losses, tested), fold_risks=losses[:, tested].T)
+
+
+def _only(losses: Floats, tested: Rows) -> Floats:
+    """The losses of the rows that were tested; not a number elsewhere."""
+    known = np.full_like(losses, np.nan)
+    known[:, tested] = losses[:, tested]
+    return known
 
 
 def _left_out(problem: Problem, partition: Rows) -> Array | None:
@@ -135,36 +170,55 @@ def _left_out(problem: Problem, partition: Rows) -> Array | None:
         return problem.design.left_out_predictions(problem.y, partition, problem.response)
 
 
-def _from_left_out(problem: Problem, splits: Splits, left_out: Array, risk: _FoldRisk | None, keep: bool) -> Tested:
+def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: _FoldJudge | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
-    risks = None if risk is None else risk.of_each(splits, left_out, keep)
-    if not keep:
-        return Tested(risks, None, n_fits)
-    kept, tested = _nothing(left_out, problem.n_samples), splits.tested
-    kept[:, tested] = left_out[:, tested]
-    return Tested(risks, kept, n_fits)
+    table = LeftOut(None) if judge is None else judge.table(splits, left_out, keep)
+    kept = None
+    if keep:
+        kept, tested = missing(left_out, problem.n_samples), splits.tested
+        kept[:, tested] = left_out[:, tested]
+    return Tested(_completed(table, problem, splits, kept), n_fits)
 
 
-def _from_refits(problem: Problem, splits: Splits, risk: _FoldRisk | None, keep: bool, number: int) -> Tested:
-    judge = _Judge(problem, splits.folds, risk, keep, number)
-    risks, kept, n_fits = [], None, problem.design.fits_per_draw
-    finished = problem.finished(f"folds/{number}" if number else "folds", risk is None, keep)
-    results = spread(judge, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
-    for k, (cost, fold_risk, *predicted) in enumerate(results):
+def _from_refits(problem: Problem, splits: Splits, judge: _FoldJudge | None, keep: bool, number: int) -> Tested:
+    fits = _FoldFits(problem, splits.folds, judge, keep, number)
+    n_fits, risks, kept = problem.design.fits_per_draw, [], None
+    sums = np.zeros((len(problem.path), problem.n_samples)) if judge is not None and judge.writes_losses else None
+    finished = problem.finished(f"folds/{number}" if number else "folds", judge is None, keep)
+    results = results_of(fits, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
+    for k, (cost, fold_risk, losses, *predicted) in enumerate(results):
         n_fits += int(cost)
         problem.progress(n_fits, n_fits + int(cost) * (len(splits) - k - 1))
         risks.append(fold_risk)
+        test = splits.folds[k].test
+        if sums is not None and losses.size:
+            sums[:, test] += losses
         if keep:
-            kept = _nothing(predicted[0], problem.n_samples) if kept is None else kept
-            kept[:, splits.folds[k].test] = predicted[0]
-    return Tested(None if risk is None else np.stack(risks), kept, n_fits)
+            kept = missing(predicted[0], problem.n_samples) if kept is None else kept
+            kept[:, test] = predicted[0]
+    often = splits.times_tested(problem.n_samples)
+    with np.errstate(invalid="ignore"):
+        known = None if sums is None or problem.response == "score" else np.where(often > 0, sums / often, np.nan)
+    table = LeftOut(known, fold_risks=None if judge is None else np.stack(risks))
+    return Tested(_completed(table, problem, splits, kept), n_fits)
 
 
-def _nothing(predicted: Array, n: int) -> Array:
-    """Room for the predictions of n rows, all of them still missing."""
-    missing: Any = -1 if np.issubdtype(predicted.dtype, np.integer) else np.nan
-    return np.full((len(predicted), n, *predicted.shape[2:]), missing, dtype=predicted.dtype)
+def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | None) -> LeftOut:
+    """The table with what is known of its rows, whatever the losses came from."""
+    return replace(
+        table,
+        weight=problem.weight,
+        fold=splits.fold_of_rows(problem.n_samples),
+        fold_sizes=splits.sizes if problem.weight is None and table.fold_risks is not None else None,
+        predictions=kept,
+    )
+
+
+def missing(predicted: Array, n: int) -> Array:
+    """Room for the predictions of n rows, all of them still missing: −1 for codes, nan for numbers."""
+    nothing = -1 if np.issubdtype(predicted.dtype, np.integer) else np.nan
+    return np.full((len(predicted), n, *predicted.shape[2:]), nothing, dtype=predicted.dtype)
 
 
 def at_all_rows(problem: Problem, predicted: Array | None) -> Array | None:
@@ -172,24 +226,24 @@ def at_all_rows(problem: Problem, predicted: Array | None) -> Array | None:
     whole = problem.all_rows
     if predicted is None or whole is None:
         return predicted
-    placed = _nothing(predicted, len(whole.y))
+    placed = missing(predicted, len(whole.y))
     placed[:, whole.counted] = predicted
     return placed
 
 
-class _Judge:
-    """Fits the whole path to the training rows of a fold and judges it on the test rows."""
+class _FoldFits:
+    """Fits the whole path to the training rows of a fold and tests it on the others; picklable."""
 
     def __init__(
-        self, problem: Problem, folds: Sequence[Split], risk: _FoldRisk | None, keep: bool, number: int
+        self, problem: Problem, folds: Sequence[Split], judge: _FoldJudge | None, keep: bool, number: int
     ) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
         self.classes, self.response, self.seed = problem.target.classes, problem.response, problem.seed
-        self.folds, self.risk, self.keep, self.pairwise = folds, risk, keep, problem.path.pairwise
+        self.folds, self.judge, self.keep, self.pairwise = folds, judge, keep, problem.path.pairwise
         self.address = (ROW_SPLITS, LEARNER_SEED, *([FURTHER, number] if number else []))
 
     def __call__(self, k: int) -> tuple[Array, ...]:
-        """(learning episodes, risk of every model if folds are judged, predictions if they are kept)."""
+        """(fits, risk of every model, its losses; predictions if they are kept); empty what is not asked for."""
         fold = self.folds[k]
         seed = child_integer(self.seed, *self.address, k)
         try:
@@ -198,8 +252,11 @@ class _Judge:
             predicted, cost = self._predictions(fold, seed)
         except Exception as error:
             raise FitError(f"fold {k + 1} of {len(self.folds)}: {error}") from error
-        risk = np.empty(0) if self.risk is None else self.risk(fold.test, predicted)
-        return (np.array(cost), risk, predicted) if self.keep else (np.array(cost), risk)
+        judge = self.judge
+        risk = np.empty(0) if judge is None else judge.risk(fold.test, predicted)
+        losses = np.empty(0) if judge is None or not judge.writes_losses else judge.losses(fold.test, predicted)
+        found = (np.array(cost), risk, losses)
+        return (*found, predicted) if self.keep else found
 
     def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
         design, X_test = self._bound(fold)
@@ -209,9 +266,9 @@ class _Judge:
         design, X_test = self._bound(fold)
         weight = None if self.weight is None else self.weight[fold.test]
         scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
-        return np.array(design.fits_per_draw), -scores
+        return np.array(design.fits_per_draw), -scores, np.empty(0)
 
-    def _bound(self, fold: Split) -> tuple[Design, Any]:
+    def _bound(self, fold: Split) -> tuple[Design, Table]:
         """(the path bound to the training rows, X of the test rows)."""
         weight = None if self.weight is None else self.weight[fold.train]
         X_train, X_test = split_rows(self.X, fold.train, fold.test, pairwise=self.pairwise)

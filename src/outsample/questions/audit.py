@@ -20,16 +20,15 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from outsample.checks import whole_number
-from outsample.curve import numeral
+from outsample.curve.error_estimate import numeral
 from outsample.data.lending import same
 from outsample.data.tables import Table, n_rows
 from outsample.losses.choice import NAMED
-from outsample.problem import LABEL_DRAWS
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import OwnLabels, choose_scheme, looks_real
 from outsample.running.arrays import Floats
-from outsample.running.seeds import RandomState, child_seed, seed_sequence
+from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
 Procedure = Callable[[Any, Any], Any]
 

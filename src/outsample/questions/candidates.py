@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 
-from outsample.curve import MODEL_AXES, RiskCurve
 from outsample.data.learners import is_pairwise, with_params
-from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.paths.refit import RefitPath
-from outsample.running.arrays import Floats
 
 Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """One path of a family.
+    """One path and the settings of a grid that it serves.
 
     Attributes
     ----------
@@ -146,6 +143,9 @@ def _branches_of_one(
     fast: bool,
 ) -> list[Branch]:
     members = [candidates[i] for i in positions]
+    if not members[0]:
+        path = find_path(estimator, None, None, response=response, weighted=weighted, fast=fast)
+        return [Branch(path, tuple(members), np.array(positions))]
     if fast and len(members[0]) == 1:
         return [_over_one_parameter(estimator, members, np.array(positions), response, weighted)]
     parameter = _path_parameter(estimator, members, response, weighted) if fast else None
@@ -241,70 +241,3 @@ def _refitted(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]], po
         path = RefitPath(estimator, names[0], [candidate[names[0]] for candidate in candidates])
         return _branch(path, names[0], list(candidates), positions)
     return Branch(RefitPath.over(estimator, candidates), tuple(candidates), positions)
-
-
-def joined(curves: Sequence[RiskCurve], settings: Sequence[tuple[dict[str, Any], ...]]) -> RiskCurve:
-    """One curve over several paths, in their order; `settings` are the full settings of each path's models."""
-    params = tuple(setting for part in settings for setting in part)
-    if len(curves) == 1:
-        return replace(curves[0], params=params)
-    return replace(
-        curves[0],
-        params=params,
-        n_fits=sum(curve.n_fits for curve in curves),
-        seconds=sum(curve.seconds for curve in curves),
-        path=", ".join(dict.fromkeys(curve.path for curve in curves)),
-        ordered=False,
-        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
-        **{name: _joined_field(curves, name, axis) for name, axis in MODEL_AXES.items()},
-    )
-
-
-def _joined_field(curves: Sequence[RiskCurve], name: str, axis: int) -> Any:
-    """The values of all curves; None where some have none, or where learners answered in different ways."""
-    parts = [getattr(curve, name) for curve in curves]
-    if any(part is None for part in parts) or len({part.shape[2:] for part in parts}) > 1:
-        return None
-    return np.concatenate(parts, axis=axis)
-
-
-def reordered(curve: RiskCurve, order: Positions) -> RiskCurve:
-    """The same models in another order, or some of them."""
-    if np.array_equal(order, np.arange(len(curve))):
-        return curve
-    arrays = {name: _entries(getattr(curve, name), order, axis) for name, axis in MODEL_AXES.items()}
-    return replace(curve, params=tuple(curve.params[i] for i in order), **arrays)
-
-
-def unknown(curve: RiskCurve, branch: Branch) -> RiskCurve:
-    """The models of a branch with no number known, as a curve that can be joined to another."""
-    first = np.zeros(len(branch.settings), dtype=np.intp)
-    arrays = {name: _missing(_entries(getattr(curve, name), first, axis)) for name, axis in MODEL_AXES.items()}
-    arrays["complexity"] = branch.path.complexity
-    return replace(curve, params=branch.settings, n_fits=0, seconds=0.0, notes=(), **arrays)
-
-
-def _entries(values: Any, models: Positions, axis: int) -> Any:
-    """The values of some models."""
-    if values is None:
-        return None
-    return values[models] if axis == 0 else values[..., models]
-
-
-def _missing(values: Any) -> Any:
-    """As many values as these that stand for none: not a number, −1 for class codes."""
-    return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)
-
-
-def least_first(optimism: Floats, scale: float) -> Positions:
-    """Positions from the least optimism to the largest; those that differ by rounding alone keep their order.
-
-    `scale` is the risk that rounding is small against.
-    """
-    known = np.where(np.isnan(optimism), np.inf, optimism)
-    order = np.argsort(known, kind="stable")
-    with np.errstate(invalid="ignore"):
-        larger = np.diff(known[order]) > RELATIVE_ROUNDING * scale
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.concatenate([[0], np.cumsum(larger)])
-    return np.argsort(rank, kind="stable")

@@ -16,15 +16,15 @@ from outsample.checks import whole_number
 from outsample.data.learners import is_pairwise
 from outsample.data.tables import Table
 from outsample.data.target import check_kind
-from outsample.problem import LABEL_DRAWS, pose
+from outsample.problem import pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
 from outsample.questions.statistic import Statistic, score_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import choose_scheme, looks_real
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import RandomState, child_seed, seed_sequence
+from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.threads import one_blas_thread
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ class _OneByOne:
         self.labels, self.name, self._n_jobs = first.labels, first.name, 1 if first.batch > 1 else n_jobs
 
     def __call__(self, Y: Array) -> Floats:
-        return np.stack(list(spread(_score, [(score, Y) for score in self._scores], self._n_jobs)), axis=1)
+        return np.stack(list(results_of(_score, [(score, Y) for score in self._scores], self._n_jobs)), axis=1)
 
     def notes(self, usual: Floats) -> tuple[str, ...]:
         reached = [score.saturation(float(mean)) for score, mean in zip(self._scores, usual, strict=True)]

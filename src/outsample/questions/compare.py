@@ -15,22 +15,13 @@ from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
 from outsample.criteria.base import Criterion
-from outsample.criteria.labels import Permutation
-from outsample.curve import ErrorEstimate, RiskCurve, numeral
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.tables import Table
-from outsample.problem import Problem, pose
-from outsample.questions.candidates import (
-    Branch,
-    Positions,
-    candidates_of,
-    checked_grids,
-    filled,
-    joined,
-    least_first,
-    reordered,
-)
-from outsample.questions.contest import chosen_model, posed_branches
-from outsample.rules import Rule, as_rule, minimum
+from outsample.problem import Problem, ask
+from outsample.questions.candidates import Branch, Positions, candidates_of, checked_grids, filled
+from outsample.questions.contest import choice, least_first, permutation_optimism, problems_of
+from outsample.rules import as_rule, minimum
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState
 
@@ -200,7 +191,7 @@ def compare(
     named, chooser = _named(criteria), as_rule(rule)
     settings = [] if param_grid is None else _settings(estimator, param_grid)
     with TerminalProgress("compare") as bar:
-        problem = pose(
+        question = ask(
             filled(estimator, settings),
             X,
             y,
@@ -210,13 +201,12 @@ def compare(
             random_state=random_state,
             n_jobs=n_jobs,
             progress=progress or bar,
-            fast=fast,
         )
-        parts = _parts(problem, estimator, settings, fast)
-        curves, positions = _curves(parts, named, chooser)
+        posed = problems_of(question, estimator, settings or [{}], fast)
+        curves, positions = _curves(posed, named, chooser)
     return Comparison(
         curves=curves,
-        chosen={name: chosen_model(curve, positions, named[name], chooser) for name, curve in curves.items()},
+        chosen={name: choice(curve, positions, named[name], chooser) for name, curve in curves.items()},
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule)),
         seconds=time.perf_counter() - start,
         call=_call(estimator, param_grid, named, rule, loss, random_state),
@@ -252,15 +242,6 @@ def _settings(estimator: BaseEstimator, param_grid: Any) -> list[dict[str, Any]]
     return candidates_of(param_grid)
 
 
-def _parts(
-    problem: Problem, estimator: BaseEstimator, settings: list[dict[str, Any]], fast: bool
-) -> list[tuple[Problem, Branch]]:
-    """The paths over the settings, each with its problem; without settings, the path of the one model."""
-    if not settings:
-        return [(problem, Branch(problem.path, ({},), np.array([0])))]
-    return posed_branches(problem, estimator, settings, fast)
-
-
 def _named(criteria: Sequence[Any]) -> dict[str, Criterion]:
     """Criteria by name; those that share a name by all their settings."""
     if isinstance(criteria, str) or not criteria:
@@ -281,17 +262,22 @@ def _described(criterion: Any) -> str:
 
 
 def _curves(
-    parts: list[tuple[Problem, Branch]], named: dict[str, Criterion], rule: Rule
+    posed: list[tuple[Problem, Branch]], named: dict[str, Criterion], rule: Rule
 ) -> tuple[dict[str, RiskCurve], Positions]:
     """(curve of each criterion over all models, where each model stands in the user's grid)."""
-    problems, settings = [problem for problem, _ in parts], [part.settings for _, part in parts]
-    shared = _seconds_shared(problems, named)
-    curves = {
-        name: joined([criterion.curve(problem) for problem in problems], settings) for name, criterion in named.items()
-    }
-    order = _simplest_first(problems, settings, rule)
-    final = {name: reordered(replace(curve, seconds=curve.seconds + shared), order) for name, curve in curves.items()}
-    return final, np.concatenate([part.positions for _, part in parts])[order]
+    shared = _seconds_shared([problem for problem, _ in posed], named)
+    positions = np.concatenate([branch.positions for _, branch in posed])
+    order = np.arange(len(positions))
+    natural = len(posed) == 1 and posed[0][0].path.ordered
+    if not natural and rule is not minimum:
+        optimism, _ = permutation_optimism(posed)
+        order = least_first(optimism[positions], posed[0][0].scale)
+    curves = {}
+    for name, criterion in named.items():
+        found = [replace(criterion.curve(problem), params=branch.settings) for problem, branch in posed]
+        whole = RiskCurve.joined(found).take(order)
+        curves[name] = replace(whole, seconds=whole.seconds + shared)
+    return curves, positions[order]
 
 
 def _seconds_shared(problems: list[Problem], named: dict[str, Criterion]) -> float:
@@ -303,12 +289,3 @@ def _seconds_shared(problems: list[Problem], named: dict[str, Criterion]) -> flo
     for problem in problems:
         problem.in_sample  # noqa: B018 — computed here once, kept by the problem
     return time.perf_counter() - start
-
-
-def _simplest_first(problems: list[Problem], settings: Sequence[Any], rule: Rule) -> Positions:
-    """The order of the models: their natural one, else by optimism on permuted labels where the rule needs an order."""
-    natural = len(problems) == 1 and problems[0].path.ordered
-    if natural or rule is minimum:
-        return np.arange(sum(len(part) for part in settings))
-    permuted = joined([Permutation().curve(problem) for problem in problems], settings)
-    return least_first(permuted.optimism, permuted.scale)

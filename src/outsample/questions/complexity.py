@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import whole_number
-from outsample.curve import numeral
+from outsample.curve.error_estimate import numeral
 from outsample.data.learners import last_step
 from outsample.data.tables import Table
 from outsample.evidence.labels import measured_draws
 from outsample.hypotheses import HypothesisSet
 from outsample.paths.base import Path
-from outsample.problem import LABEL_DRAWS, Problem, pose
+from outsample.problem import Problem, pose
 from outsample.resampling.labels import (
     FreePermutation,
     HalfFlips,
@@ -29,7 +29,7 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import RandomState, child_seed, seed_sequence
+from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
 
@@ -191,7 +191,7 @@ def _problem(
         n_jobs=n_jobs,
         fast=fast,
     )
-    return problem if path is None else problem.on(path)
+    return problem if path is None else problem.over(path)
 
 
 def _check_two_classes(kind: str, n_classes: int | None) -> None:

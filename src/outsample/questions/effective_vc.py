@@ -24,7 +24,7 @@ from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Floats
 from outsample.running.seeds import RandomState, child_generator, child_integer, seed_sequence
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 A, B, K = 0.16, 1.2, 0.14928
 LABELS_PER_SUBSET = 5
@@ -140,7 +140,7 @@ def effective_vc_dimension(
     subsets = max(2, -(-count // LABELS_PER_SUBSET))
     measure = _Measure(find_path(estimator, fast=fast), X, seed_sequence(random_state))
     tasks = [(int(half), i, k) for i, half in enumerate(halves) for k in range(subsets)]
-    values = np.array(list(spread(measure, tasks, n_jobs))).reshape(len(halves), subsets)
+    values = np.array(list(results_of(measure, tasks, n_jobs))).reshape(len(halves), subsets)
     mean, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(subsets)
     h = fitted_dimension(halves, mean)
     return EffectiveVC(

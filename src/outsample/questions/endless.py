@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import Criterion
-from outsample.curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.learners import FitError, with_params
-from outsample.problem import Problem
-from outsample.questions.candidates import branches, joined, reordered
+from outsample.problem import Question
+from outsample.questions.candidates import branches
 from outsample.questions.contest import Outcome
-from outsample.rules import Rule, first_local_minimum, significant_minimum
+from outsample.rules import first_local_minimum, significant_minimum
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,20 @@ MOST_MODELS = 1000
 _NEVER_ROSE = "The risk never rose significantly over the first {} models; the least of these was taken."
 
 
-def scan(problem: Problem, estimator: BaseEstimator, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
+def scan(question: Question, estimator: BaseEstimator, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
     """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
     prototype = with_params(estimator, endless.fixed)
     curves: list[RiskCurve] = []
     size, whole, found, ended_by_data = FIRST_BLOCK, None, None, False
     while found is None and not ended_by_data and (whole is None or len(whole) < MOST_MODELS):
         values = list(itertools.islice(endless.values, size))
-        block, rejected = _block(problem, prototype, endless.parameter, values, criterion, len(curves))
+        block, rejected = _block(question, prototype, endless.parameter, values, criterion, len(curves))
         ended_by_data = rejected or len(values) < size
         if block is not None:
             curves.append(block)
         if not curves:
             raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
-        whole = replace(joined(curves, [tuple(c.params) for c in curves]), ordered=True)
+        whole = replace(RiskCurve.joined(curves), ordered=True)
         found = significant_minimum(whole)
         size *= 2
     assert whole is not None
@@ -142,11 +142,11 @@ def scan(problem: Problem, estimator: BaseEstimator, endless: Endless, criterion
     walked = first_local_minimum(whole) if found is None else found
     order = np.argsort(whole.complexity, kind="stable")
     settings = tuple({**endless.fixed, **params} for params in whole.params)
-    return Outcome(reordered(replace(whole, params=settings), order), order, int(np.flatnonzero(order == walked)[0]))
+    return Outcome(replace(whole, params=settings).take(order), order, int(np.flatnonzero(order == walked)[0]))
 
 
 def _block(
-    problem: Problem, prototype: Any, parameter: str, values: list[Any], criterion: Criterion, number: int
+    question: Question, prototype: BaseEstimator, parameter: str, values: list[Any], criterion: Criterion, number: int
 ) -> tuple[RiskCurve | None, bool]:
     """(curve of a block in the order of its values, whether the family ended inside it).
 
@@ -155,14 +155,14 @@ def _block(
     ended = False
     while values:
         candidates = [{parameter: value} for value in values]
-        part = branches(prototype, candidates, response=problem.response, weighted=problem.weight is not None)[0]
+        part = branches(prototype, candidates, response=question.response, weighted=question.weight is not None)[0]
         try:
-            curve = criterion.curve(problem.on(part.path))
+            curve = criterion.curve(question.over(part.path))
         except (FitError, ValueError):
             if number == 0 and len(values) == 1:
                 raise
             values, ended = values[: len(values) // 2], True
             continue
         curve = replace(curve, params=part.settings)
-        return reordered(curve, np.argsort(part.positions, kind="stable")), ended
+        return curve.take(np.argsort(part.positions, kind="stable")), ended
     return None, True

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
-from outsample.curve import ErrorEstimate
+from outsample.curve.error_estimate import ErrorEstimate
 from outsample.data.learners import encode, respond
 from outsample.data.tables import Table
 from outsample.losses.base import Loss

@@ -13,19 +13,23 @@ Each method estimates the error on new data of *searching and then using the cho
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import Criterion
+from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
-from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.risk_curve import RiskCurve
+from outsample.losses.base import weighted_mean
 from outsample.losses.whole_set import SetLoss
-from outsample.problem import Problem, pose
+from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Floats, Rows
 from outsample.running.seeds import child_generator
 
 METHODS = ("nested", "permutation", "bootstrap", "tibshirani")
@@ -44,16 +48,21 @@ def as_honesty(honest: Any) -> str | None:
     raise ValueError(f"honest must be one of {', '.join(METHODS)} or None, got {honest!r}{hint}")
 
 
-def honest_score(method: str, search: Any, problem: Problem, outcome: Outcome) -> ErrorEstimate:
-    """The error of the whole search, in the scale of the user's loss; `criterion` names the method."""
+def honest_score(
+    method: str, search: BaseEstimator, learner: BaseEstimator, question: Question, outcome: Outcome
+) -> ErrorEstimate:
+    """The error of the whole search, in the scale of the user's loss; `criterion` names the method.
+
+    `learner` is what is searched, its empty steps filled.
+    """
     curve = outcome.curve
     if method == "tibshirani":
         return _tibshirani(curve, outcome.best_model)
     if method == "bootstrap":
-        return _bias_corrected(curve, outcome.best_model, problem)
+        return _bias_corrected(curve, outcome.best_model, question)
     if method == "permutation" and curve.draws is not None and curve.draw_in_sample is not None:
         return _search_on_drawn_labels(curve, outcome.best_model)
-    return _search_as_learner(method, search, problem)
+    return _search_as_learner(method, search, learner, question)
 
 
 def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
@@ -62,28 +71,40 @@ def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
     return _corrected(curve, best, float(curve.out_sample[best]) + correction, "Tibshirani–Tibshirani correction")
 
 
-def _bias_corrected(curve: RiskCurve, best: int, problem: Problem) -> ErrorEstimate:
-    predictions = _needed(curve.out_of_fold, "bootstrap", curve)
-    predictions = predictions[~np.isnan(curve.out_sample)]
-    if problem.all_rows is not None:
-        predictions = predictions[:, problem.all_rows.counted]
-    rng = child_generator(problem.seed, BAG_STREAM)
-    n = problem.n_samples
-    outside = []
+def _bias_corrected(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
+    risk_of_rows = _risk_of_rows(curve, question)
+    rng = child_generator(question.seed, BAG_STREAM)
+    n, outside = question.n_samples, []
     for _ in range(BAGS):
         bag = rng.integers(n, size=n)
         left = np.setdiff1d(np.arange(n), bag)
-        chosen = int(np.nanargmin(_risk_of_rows(problem, predictions, bag)))
-        outside.append(float(_risk_of_rows(problem, predictions[[chosen]], left)[0]))
+        chosen = int(np.nanargmin(risk_of_rows(bag, slice(None))))
+        outside.append(float(risk_of_rows(left, [chosen])[0]))
     name = "bootstrap-bias-corrected cross-validation"
     return _corrected(curve, best, float(np.mean(outside)), name, error=float(np.std(outside, ddof=1)))
 
 
-def _risk_of_rows(problem: Problem, predictions: Any, rows: Any) -> Floats:
-    weight = None if problem.weight is None else problem.weight[rows]
-    if isinstance(problem.loss, SetLoss):
-        return np.array([float(problem.loss.risk(problem.y[rows], p[rows], weight)) for p in predictions])
-    return np.asarray(problem.loss.risk(problem.y[rows], predictions[:, rows], weight))
+def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any], Floats]:
+    """A function (rows, models) → risk of these models on these rows, each by fits that left it out, (models,)."""
+    known, table = ~np.isnan(curve.out_sample), curve.left_out
+    losses = None if table is None or table.fold_risks is None else table.losses
+    weight = question.weight
+
+    def share(rows: Rows) -> Floats | None:
+        return None if weight is None else weight[rows]
+
+    if losses is not None and not isinstance(question.loss, SetLoss):
+        counted = losses[known]
+        return lambda rows, models: np.asarray(weighted_mean(counted[models][:, rows], share(rows)))
+    predictions = _needed(curve.out_of_fold, "bootstrap", curve)[known]
+    if question.all_rows is not None:
+        predictions = predictions[:, question.all_rows.counted]
+
+    def of_sets(rows: Rows, models: Any) -> Floats:
+        labels = question.y[rows]
+        return np.array([float(question.loss.risk(labels, p[rows], share(rows))) for p in predictions[models]])
+
+    return of_sets
 
 
 def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
@@ -100,29 +121,28 @@ def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
     return replace(found, monte_carlo_error=monte_carlo)
 
 
-def _search_as_learner(method: str, search: Any, problem: Problem) -> ErrorEstimate:
+def _search_as_learner(method: str, search: BaseEstimator, learner: BaseEstimator, question: Question) -> ErrorEstimate:
     """The search itself is the learner whose error is estimated."""
-    plain = clone(search).set_params(honest=None, store=None, refit=True, progress=None, verbose=0)
-    # The learner of the problem is the searched one, its empty steps filled, so that the search can be taken for one.
-    plain.set_params(estimator=problem.path.estimator)
-    labels = problem.y if problem.target.classes is None else problem.target.classes[problem.y]
+    plain = clone(search).set_params(honest=None, store=None, refit=True, progress=None, verbose=0, estimator=learner)
+    data = question.data
     posed = pose(
         plain,
-        problem.X,
-        labels,
-        loss=problem.loss,
-        sample_weight=problem.weight,
-        groups=problem.groups,
-        random_state=problem.seed,
+        data.X,
+        data.labels,
+        loss=question.loss,
+        sample_weight=data.weight,
+        groups=data.groups,
+        random_state=question.seed,
         fast=False,
     )
-    posed = replace(posed, store=problem.store)
+    posed = replace(posed, run=replace(posed.run, store=question.run.store))
     if method == "nested":
-        criterion, name = CRITERIA["kfold"](OUTER_FOLDS), "nested cross-validation of the whole search"
+        criterion: Criterion = CrossValidation(OUTER_FOLDS, shuffle=True)
+        name = "nested cross-validation of the whole search"
     else:
         criterion, name = Permutation(SEARCHES_ON_PERMUTED_LABELS), "permutation of the whole search"
-    found: ErrorEstimate = criterion.curve(posed).estimate(0)
-    return replace(found, criterion=name, estimand=_estimand(problem.loss.on_new_data))
+    found = criterion.curve(posed).estimate(0)
+    return replace(found, criterion=name, estimand=_estimand(question.loss.on_new_data))
 
 
 def _corrected(curve: RiskCurve, best: int, value: float, name: str, error: float | None = None) -> ErrorEstimate:

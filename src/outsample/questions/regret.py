@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,7 @@ from sklearn.model_selection import train_test_split
 
 from outsample.checks import whole_number
 from outsample.criteria import CRITERIA, as_criterion
-from outsample.criteria.auto import Auto
 from outsample.criteria.base import Criterion
-from outsample.criteria.discrepancy import ExpectedDiscrepancy
-from outsample.criteria.labels import LabelBootstrap, Permutation, Rademacher
-from outsample.criteria.leave_one_out import LeaveOneOut
-from outsample.criteria.rows_and_labels import RowsAndLabels
-from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.data.learners import encode, is_pairwise
 from outsample.data.tables import Table, as_table, n_rows, split_rows
 from outsample.problem import Problem, pose
@@ -204,18 +198,18 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 HELD_OUT = 0.25
 
-# Criteria that a number of episodes fits: what each makes of it.
-BUDGETED: dict[str, Callable[[int], Criterion]] = {
-    "permutation": Permutation,
-    "label-bootstrap": LabelBootstrap,
-    "rademacher": Rademacher,
-    "expected-discrepancy": ExpectedDiscrepancy,
-    "kfold": CRITERIA["kfold"],
-    "loo": LeaveOneOut,
-    "two-stage": TwoStagePermutation,
-    "rows-and-labels": RowsAndLabels,
-    "auto": Auto,
-}
+# Criteria whose first setting is a number of fits.
+BUDGETED = (
+    "permutation",
+    "label-bootstrap",
+    "rademacher",
+    "expected-discrepancy",
+    "kfold",
+    "loo",
+    "two-stage",
+    "rows-and-labels",
+    "auto",
+)
 
 
 def regret_study(
@@ -308,7 +302,7 @@ def _name(criterion: Any) -> str:
 
 def _with_budget(criterion: Any, episodes: int | None) -> Criterion:
     known = isinstance(criterion, str) and episodes is not None and criterion in BUDGETED
-    return BUDGETED[criterion](episodes or 0) if known else as_criterion(criterion)
+    return CRITERIA[criterion](episodes or 0) if known else as_criterion(criterion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +362,7 @@ def _held_out(problem: Problem, case: _Case, X: Table, y: Array) -> tuple[Floats
     labels = y if problem.target.classes is None else encode(y, problem.target.classes)
     risks = []
     for part in parts:
-        design = problem.on(part.path).design
+        design = problem.over(part.path).design
         risks.append(problem.loss.risk(labels, design.predict(problem.y, X, problem.response, problem.real_seed)))
     return np.concatenate(risks), [dict(setting) for part in parts for setting in part.settings]
 

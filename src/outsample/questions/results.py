@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.questions.contest import Outcome, fold_scores, mean_scores
+from outsample.questions.contest import Outcome
 from outsample.running.arrays import Floats
 
 Columns = dict[str, Any]
@@ -71,7 +71,7 @@ def _tidy(values: list[Any], complete: bool) -> NDArray[Any]:
 def _scores(outcome: Outcome, back: NDArray[np.intp], table: Columns) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the score over splits; a single value where rows are not split."""
     curve = outcome.curve
-    mean, scores = mean_scores(curve)[back], fold_scores(curve)
+    mean, scores = curve.scores[back], curve.fold_scores
     if scores is None:
         return mean, np.zeros(len(back))
     by_split = scores[back]

@@ -6,8 +6,10 @@ import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -24,9 +26,9 @@ from outsample.data.learners import fit, seeded, with_params
 from outsample.data.tables import Table
 from outsample.losses.choice import choose_loss
 from outsample.paths.order import is_whole
-from outsample.problem import Problem, pose
+from outsample.problem import Question, ask
 from outsample.questions.candidates import candidates_of, checked_grids, filled, learners_of
-from outsample.questions.contest import Outcome, search_settings
+from outsample.questions.contest import Outcome, outcome_of
 from outsample.questions.endless import endless_parameter, has_endless_values, restartable_grid, scan
 from outsample.questions.estimate import risk_on
 from outsample.questions.honest import as_honesty, honest_score
@@ -35,6 +37,7 @@ from outsample.rules import as_rule, oracle_terms, penalized
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState, child_integer, seed_sequence
 from outsample.running.store import open_store
+from outsample.running.units import fingerprint
 
 
 def _offered(method: str) -> Any:
@@ -84,27 +87,38 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         criterion, rule = as_criterion(self.criterion), as_rule(self.rule)
         self._check_answers()
         honesty = as_honesty(self.honest)
-        if honesty == "bootstrap" and hasattr(criterion, "keep_predictions"):
-            criterion = replace(criterion, keep_predictions=True)  # type: ignore[type-var]
+        if honesty == "bootstrap":
+            criterion = criterion.keeping_predictions()
         settings = self._settings()
         learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
         criterion = _as_scikit_learn_splits(criterion, self.estimator)
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
             loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
-            problem = self._problem(learner, X, y, loss, params, self.progress or bar)
-            problem = store.entered(problem, self.estimator, settings, criterion)
+            asked = {"random_state": self.random_state, "n_jobs": self.n_jobs, "progress": self.progress or bar}
+            question = ask(learner, X, y, loss=loss, **asked, **params)
+            run = store.settled(question.run, partial(self._facts, question, settings, criterion))
+            question = replace(question, run=run)
             if isinstance(settings, list):
-                outcome = search_settings(
-                    problem, self.estimator, settings, criterion, rule, self.fast, self.error_score
-                )
+                outcome = outcome_of(question, self.estimator, settings, criterion, rule, self.fast, self.error_score)
             else:
-                outcome = scan(problem, self.estimator, settings, criterion, rule)
-            self._keep(outcome, criterion)
+                outcome = scan(question, self.estimator, settings, criterion, rule)
+            self._keep(outcome)
             if honesty is not None:
-                self.honest_score_ = honest_score(honesty, self, problem, outcome)
+                self.honest_score_ = honest_score(honesty, self, learner, question, outcome)
         if self.refit:
-            self._refit(problem)
+            self._refit(question)
         return self
+
+    def _facts(self, question: Question, settings: Any, criterion: Criterion) -> dict[str, Any]:
+        """What tells this search from others, for its store."""
+        data = question.data
+        return {
+            "data": joblib.hash((data.X, data.y, data.weight, data.groups)),
+            "estimator": f"{type(self.estimator).__qualname__} {fingerprint(self.estimator)}",
+            "grid": fingerprint(settings) if isinstance(settings, list) else "open-ended",
+            "criterion": f"{criterion.name} {fingerprint(criterion)}",
+            "loss": f"{question.loss.name} {fingerprint(question.loss)}",
+        }
 
     def _check_answers(self) -> None:
         """Arguments that are first used after all the fits, checked before them."""
@@ -121,28 +135,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not number and not (isinstance(score, str) and score == "raise"):
             raise ValueError(f'error_score must be a number or "raise", got {score!r}')
 
-    def _problem(
-        self,
-        learner: BaseEstimator,
-        X: Table,
-        y: ArrayLike | None,
-        loss: Any,
-        params: dict[str, Any],
-        progress: Progress,
-    ) -> Problem:
-        return pose(
-            learner,
-            X,
-            y,
-            loss=loss,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=progress,
-            fast=False,
-            **params,
-        )
-
-    def _keep(self, outcome: Outcome, criterion: Criterion) -> None:
+    def _keep(self, outcome: Outcome) -> None:
         self.curve_ = outcome.curve
         self.path_ = outcome.curve.path
         self.n_fits_ = outcome.curve.n_fits
@@ -158,12 +151,11 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if outcome.curve.fold_risks is not None:
             self.n_splits_ = len(outcome.curve.fold_risks)
 
-    def _refit(self, problem: Problem) -> None:
-        start = time.perf_counter()
-        best = seeded(with_params(self.estimator, self.best_params_), problem.real_seed)
-        labels = problem.y if problem.target.classes is None else problem.target.classes[problem.y]
-        self.best_estimator_ = fit(best, problem.X, labels, problem.weight)
-        self.loss_ = choose_loss(self.loss_, problem.target, best)[0]
+    def _refit(self, question: Question) -> None:
+        start, data = time.perf_counter(), question.data
+        best = seeded(with_params(self.estimator, self.best_params_), question.real_seed)
+        self.best_estimator_ = fit(best, data.X, data.labels, data.weight)
+        self.loss_ = choose_loss(self.loss_, data.target, best)[0]
         self.refit_time_ = time.perf_counter() - start
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_

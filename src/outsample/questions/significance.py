@@ -14,15 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from outsample.checks import whole_number
-from outsample.curve import numeral
+from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
-from outsample.problem import LABEL_DRAWS
 from outsample.questions.statistic import Statistic, choose_statistic
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import choose_scheme
 from outsample.running.arrays import Floats
-from outsample.running.seeds import RandomState, child_seed, seed_sequence
-from outsample.running.workers import spread
+from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.workers import results_of
 
 ROUNDING = 1e-10
 NEARLY_SATURATED = 0.9
@@ -244,7 +243,7 @@ def _values(measured: Statistic, draws: LabelDraws, start: int, stop: int, n_job
     alone = n_jobs in (None, 1)
     size = max(measured.batch, ROUND) if alone else measured.batch
     batches = [(draws[i : min(i + size, stop)],) for i in range(start, stop, size)]
-    return spread(measured, batches, 1 if measured.batch > 1 else n_jobs)
+    return results_of(measured, batches, 1 if measured.batch > 1 else n_jobs)
 
 
 def _extreme(null: Floats, observed: float, alternative: str) -> Any:

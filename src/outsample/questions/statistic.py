@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,8 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from outsample.data.learners import fit, last_step, seeded
 from outsample.data.lending import lend
 from outsample.data.tables import Table
-from outsample.data.target import Target
-from outsample.evidence.rows import judged_on_folds, split_seed
+from outsample.evidence.rows import evidence_of_folds, split_seed
 from outsample.losses.pointwise import CallableLoss
 from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem, pose
@@ -123,12 +121,9 @@ class CrossValidated:
         return np.array([self._score(y) for y in Y])
 
     def _score(self, y: Array) -> float:
-        drawn = replace(self.problem, target=Target(y, self.problem.target.classes), n_jobs=1)
-        # The design depends on X alone: drawn labels share the one that is there.
-        vars(drawn)["design"] = self.problem.design
         splits = self._splits(y)
-        risks = judged_on_folds(drawn, splits, partition=splits.partition(len(y))).risks
-        assert risks is not None
+        drawn = self.problem.relabelled(y)
+        risks = evidence_of_folds(drawn, splits, partition=splits.partition(len(y))).fold_risks
         return float(self.problem.loss.score(float(risks[:, 0].mean())))
 
     def saturation(self, usual: float) -> float | None:

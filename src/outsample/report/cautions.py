@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from outsample.curve import ErrorEstimate, RiskCurve
+from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
 from outsample.resampling.schemes import looks_real

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from outsample.curve import ErrorEstimate, RiskCurve, numeral
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.risk_curve import RiskCurve
 from outsample.questions.audit import Audit
 from outsample.questions.compare import Comparison
 from outsample.questions.significance import PermutationTest

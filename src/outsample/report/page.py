@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from outsample import __version__
-from outsample.curve import numeral
+from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.report.cautions import cautions_about
 from outsample.report.content import Chart, Content, content_of

@@ -87,6 +87,15 @@ class Splits:
         folds = self.folds
         return folds.left_out if isinstance(folds, _OneRowOut) else np.concatenate([fold.test for fold in folds])
 
+    def fold_of_rows(self, n: int) -> Rows | None:
+        """(n,) the number of the fold that tests each row, −1 where none does; None where a row is tested twice."""
+        tested = self.tested
+        if len(tested) > n or self.times_tested(n).max(initial=0) > 1:
+            return None
+        number = np.full(n, -1, dtype=np.intp)
+        number[tested] = np.repeat(np.arange(len(self)), self.sizes)
+        return number
+
     def same_tests(self, other: Splits) -> bool:
         """Whether the same rows are tested, split by split."""
         return len(self) == len(other) and all(map(np.array_equal, self.tests, other.tests))

@@ -13,7 +13,7 @@ from outsample import __version__
 from outsample.running.arrays import Array
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.store import open_store
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 Unit = tuple[Array, ...]
 
@@ -61,7 +61,7 @@ def finished_units(
         opened.begin(facts)
         kept = None if store is None else _Named(opened, names)
         results: list[Unit] = []
-        for result in spread(function, tasks, workers, kept, batch_size=1):
+        for result in results_of(function, tasks, workers, kept, batch_size=1):
             results.append(result)
             watcher(len(results), len(tasks))
         return results

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+# Addresses right below the root seed of a run. Rows and labels are drawn apart, so that every criterion sees the same
+# draws whichever others there are.
+LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
+
 # What scikit-learn takes as a random_state, and the seeds that runs are made of.
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 

@@ -11,22 +11,18 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import Any
 
-import joblib
 import numpy as np
 import scipy
 import sklearn
 
 from outsample import __version__
 from outsample.running.arrays import Array
-from outsample.running.units import fingerprint
-
-if TYPE_CHECKING:
-    from outsample.problem import Problem
+from outsample.running.run import Run
 
 # How SQLite files say whose they are: a number in their first 100 bytes. The schema is part of what it stands for.
 APPLICATION = int.from_bytes(b"outs", "big")
@@ -40,6 +36,16 @@ CREATE TABLE IF NOT EXISTS units
     (unit TEXT PRIMARY KEY, layout TEXT NOT NULL, numbers BLOB NOT NULL, checksum TEXT NOT NULL);
 COMMIT;
 """
+
+
+# What decides random numbers and the last digits of results: a store of other versions is refused.
+VERSIONS = {
+    "outsample": __version__,
+    "python": platform.python_version(),
+    "scikit-learn": sklearn.__version__,
+    "numpy": np.__version__,
+    "scipy": scipy.__version__,
+}
 
 
 class StoreError(OSError):
@@ -114,35 +120,17 @@ class Store:
         if found != "ok":
             raise self._damage(found)
 
-    def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
-        """The problem with this store behind it, after checking that the store is this search's own.
+    def settled(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
+        """The run with this store behind it, after checking that the store was begun with these facts.
 
-        A search without a random state takes up the seed its store began with.
+        A run without a random state takes up the seed its store began with.
         """
         try:
-            facts = self._facts(problem, estimator, settings, criterion)
+            found = facts()
         except ValueError as error:
             raise ValueError(f"store: {self.path} cannot be used for this search: {error}") from error
-        self.begin(facts)
-        seed = self._own_seed(problem.seed)
-        return replace(problem, store=self, seed=seed)
-
-    @staticmethod
-    def _facts(problem: Problem, estimator: Any, settings: Any, criterion: Any) -> dict[str, Any]:
-        return {
-            "data": joblib.hash((problem.X, problem.y, problem.weight, problem.groups)),
-            "estimator": f"{type(estimator).__qualname__} {fingerprint(estimator)}",
-            "grid": fingerprint(settings) if isinstance(settings, list) else "open-ended",
-            "criterion": f"{criterion.name} {fingerprint(criterion)}",
-            "loss": f"{problem.loss.name} {fingerprint(problem.loss)}",
-            "versions": {
-                "outsample": __version__,
-                "python": platform.python_version(),
-                "scikit-learn": sklearn.__version__,
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-            },
-        }
+        self.begin(found | {"versions": VERSIONS})
+        return replace(run, store=self, seed=self._own_seed(run.seed))
 
     def begin(self, facts: dict[str, Any]) -> None:
         """Settle what the store is about, values fit for JSON; a store begun with other facts is refused."""
@@ -180,9 +168,9 @@ class NoStore:
     def begin(self, facts: dict[str, Any]) -> None:
         """Nothing to settle."""
 
-    def entered(self, problem: Problem, estimator: Any, settings: Any, criterion: Any) -> Problem:
-        """The problem as it is."""
-        return problem
+    def settled(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
+        """The run as it is."""
+        return run
 
 
 def open_store(path: Any) -> AbstractContextManager[Any]:
@@ -241,32 +229,3 @@ def _unpacked(layout: str, numbers: bytes) -> tuple[Array, ...]:
         arrays.append(flat.reshape(part["shape"]).copy())
         start += count * dtype.itemsize
     return tuple(arrays)
-
-
-class UnitStore(Protocol):
-    """Keeps arrays by name, durably."""
-
-    def get(self, unit: str) -> tuple[Array, ...] | None:
-        """The arrays kept under a name, None when there are none."""
-
-    def put(self, unit: str, arrays: Sequence[Array]) -> None:
-        """Keep arrays under a name."""
-
-
-@dataclass(frozen=True)
-class StoredUnits:
-    """One stream of units in a store: arrays, or tuples of arrays, by position."""
-
-    store: UnitStore
-    stream: str
-
-    def get(self, index: int) -> Any | None:
-        """The result at a position, None when it is not finished."""
-        arrays = self.store.get(f"{self.stream}/{index}")
-        if arrays is None:
-            return None
-        return arrays[0] if len(arrays) == 1 else arrays
-
-    def put(self, index: int, result: Any) -> None:
-        """Keep the result at a position."""
-        self.store.put(f"{self.stream}/{index}", result if isinstance(result, tuple) else (result,))

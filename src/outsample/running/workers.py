@@ -1,4 +1,4 @@
-"""Running many fits: seeds, workers, and one thread per linear-algebra call.
+"""Workers: many independent tasks, in place or over the workers of any joblib back end.
 
 The answer is the same to the last bit for any number of jobs and any back end: every unit of work has its own
 child seed, results come back in order, and the linear algebra inside a unit always runs on one thread.
@@ -78,14 +78,14 @@ def _lives(process: int) -> bool:
     return True
 
 
-def spread(
+def results_of(
     function: Callable[..., T],
     tasks: Iterable[tuple[Any, ...]],
     n_jobs: int | None,
     finished: Finished | None = None,
     batch_size: int | str = "auto",
 ) -> Iterator[T]:
-    """Results of function(*task) in the order of the tasks, over joblib's workers.
+    """Results of function(*task) in the order of the tasks: in place for one job, else over joblib's workers.
 
     Each result goes to `finished` the moment it is there, and tasks that are finished already are not run. When a
     worker dies its tasks are run again, a few times. With a `batch_size` of one no result waits for another.
@@ -102,7 +102,9 @@ def spread(
             yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
             following += 1
 
-    for index, result in _completed(function, todo, n_jobs, batch_size):
+    alone = len(todo) == 1 or joblib.effective_n_jobs(n_jobs) == 1
+    done = _in_place(function, todo) if alone else _by_workers(function, todo, n_jobs, batch_size)
+    for index, result in done:
         if finished is not None:
             finished.put(index, result)
         ready[index] = result
@@ -110,7 +112,15 @@ def spread(
     yield from in_order()
 
 
-def _completed(
+def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
+    """(position, result) of each task, one after the other; what is batched uses threads of its own."""
+    for index, task in tasks.items():
+        with one_blas_thread:
+            result = function(*task)
+        yield index, result
+
+
+def _by_workers(
     function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None, batch_size: int | str
 ) -> Iterator[tuple[int, T]]:
     """(position, result) of each task as it ends, whatever the order."""

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import outsample
 from outsample.running.arrays import Array, Floats
-from outsample.running.workers import spread
+from outsample.running.workers import results_of
 
 TRAINING_SETS_FOR_EXPECTATION = 500
 POINTS_FOR_TRUE_ERROR = 20_000
@@ -121,7 +121,7 @@ def coverage_study(
         seeds = np.random.SeedSequence([random_state, s]).spawn(n_problems + 1)
         expected = _expected_error(simulation, seeds[-1])
         tasks = [(simulation, criteria, level, seed) for seed in seeds[:-1]]
-        work = list(spread(_one_data_set, tasks, n_jobs))
+        work = list(results_of(_one_data_set, tasks, n_jobs))
         truths = np.array([truth for truth, _ in work])
         for name in work[0][1]:
             found = np.array([intervals[name] for _, intervals in work])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import outsample
-from outsample.curve import numeral
+from outsample.curve.error_estimate import numeral
 
 
 @pytest.mark.parametrize("value", [0.0, -1.5, 0.000123, 9.94, 99.4, 99.6, 123.4, -29874.3, 4.4e8, 1e12, np.nan, np.inf])

@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
-from outsample.curve import MODEL_AXES
+from outsample.curve.risk_curve import PER_MODEL
 from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import ScorerLoss
 
@@ -165,5 +165,5 @@ def test_every_array_with_an_entry_per_model_is_declared(criterion):
     arrays = {f.name: getattr(found, f.name) for f in dataclasses.fields(found)}
     arrays = {name: values for name, values in arrays.items() if isinstance(values, np.ndarray)}
     with_models = {name for name, values in arrays.items() if 7 in values.shape}
-    assert with_models == set(MODEL_AXES) & set(arrays)
-    assert all(arrays[name].shape[MODEL_AXES[name]] == 7 for name in with_models)
+    assert with_models == set(PER_MODEL) & set(arrays)
+    assert all(arrays[name].shape[-1] == 7 for name in with_models)

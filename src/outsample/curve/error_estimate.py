@@ -1,0 +1,161 @@
+"""The error of one model on new data, with its error bars."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scipy import stats
+
+from outsample.running.arrays import Floats
+
+WRITTEN_OUT = 1e9
+
+
+def numeral(value: float, digits: int = 4) -> str:
+    """A number in significant digits; large ones are written out: 123, not 1.2e+02.
+
+    Examples
+    --------
+    >>> numeral(0.01234, 2), numeral(123.4, 2), numeral(29874.3), numeral(2e12)
+    ('0.012', '123', '29874', '2e+12')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < WRITTEN_OUT else text
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorEstimate:
+    """The error of one model on new data.
+
+    Attributes
+    ----------
+    in_sample, optimism, out_sample : out_sample = in_sample + optimism.
+    monte_carlo_error : how far out_sample may be from its limit of infinitely many draws; 0.0 when nothing was
+        left to chance, None where the criterion draws nothing or drew once.
+    standard_error : how far out_sample may be over other data sets of this size; draws do not shrink it. None
+        where the criterion has none.
+    n_fits : learning episodes spent.
+    seconds : wall time.
+    loss, criterion, estimand : what the numbers mean.
+    draws : the optimism of each draw, None where nothing is drawn.
+    held_out : number of independent losses in [0, 1] behind out_sample, None where Hoeffding's inequality does not
+        apply.
+    """
+
+    in_sample: float
+    optimism: float
+    out_sample: float
+    monte_carlo_error: float | None
+    standard_error: float | None
+    n_fits: int
+    seconds: float
+    loss: str
+    criterion: str
+    estimand: str
+    n_samples: int
+    path: str = ""
+    draws: Floats | None = field(default=None, repr=False)
+    freedom: int | None = None
+    held_out: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def interval(self, level: float = 0.95, method: Literal["normal", "hoeffding"] = "normal") -> tuple[float, float]:
+        """(low, high) around out_sample.
+
+        Parameters
+        ----------
+        level : wanted coverage.
+        method : "normal" takes the standard error and the Monte-Carlo error together, with Student's t where the
+            standard error has few degrees of freedom. It covers the estimand over data sets as far as the standard
+            error does. There is none without a standard error, or where a single draw leaves the other unknown.
+            "hoeffding" is out_sample ± √(ln(2/δ)/(2m)), δ = 1 − level, for m held-out losses in [0, 1]: its coverage
+            is at least `level` for any m and any distribution, given the fitted model.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {level}")
+        if method not in ("normal", "hoeffding"):
+            raise ValueError(f'method must be "normal" or "hoeffding", got {method!r}')
+        half = self._hoeffding(1 - level) if method == "hoeffding" else self._normal(level)
+        return self.out_sample - half, self.out_sample + half
+
+    def _hoeffding(self, delta: float) -> float:
+        if self.held_out is None:
+            raise ValueError(
+                'method "hoeffding" needs independent held-out losses in [0, 1]; use criterion "holdout" with '
+                'zero-one loss, or method "normal"'
+            )
+        return math.sqrt(math.log(2 / delta) / (2 * self.held_out))
+
+    def _normal(self, level: float) -> float:
+        if self.standard_error is None:
+            raise ValueError(
+                f"there is no interval: criterion {self.criterion!r} gives no standard error for this model and loss "
+                f'{self.loss!r}, and draws alone say nothing about other data; use for example criterion "kfold"'
+            )
+        if self.draws is not None and self.monte_carlo_error is None:
+            raise ValueError(
+                f"there is no interval: criterion {self.criterion!r} drew once, and one draw does not tell how far "
+                "others would be; draw at least twice"
+            )
+        error = math.hypot(self.standard_error, self.monte_carlo_error or 0.0)
+        return _quantile(0.5 + level / 2, self.freedom) * error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and words as plain Python values."""
+        fields = (
+            "criterion loss estimand in_sample optimism out_sample standard_error monte_carlo_error "
+            "n_samples n_fits seconds path"
+        )
+        return {name: getattr(self, name) for name in fields.split()} | {"notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        bars = [
+            f"± {numeral(value, 2)} ({name})"
+            for name, value in (
+                ("standard error", self.standard_error),
+                ("Monte Carlo", self.monte_carlo_error),
+            )
+            if value is not None
+        ]
+        sign = "−" if self.optimism < 0 else "+"
+        fits = "1 fit" if self.n_fits == 1 else f"{self.n_fits} fits"
+        lines = [
+            " ".join([f"out-sample {self.loss}: {numeral(self.out_sample)}", *bars]),
+            f"= in-sample {numeral(self.in_sample)} {sign} optimism {numeral(abs(self.optimism))}, "
+            f"by {self.criterion}: {fits}, {numeral(self.seconds, 2)} s",
+            f"estimates {self.estimand}",
+        ]
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in self._rows()
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table>{cells}</table><p><em>Estimates {html.escape(self.estimand)}.</em></p>{notes}"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        def shown(value: float | None) -> str:
+            return "none" if value is None else numeral(value)
+
+        return [
+            ("criterion", self.criterion),
+            ("loss", self.loss),
+            ("in-sample", shown(self.in_sample)),
+            ("optimism", shown(self.optimism)),
+            ("out-sample", shown(self.out_sample)),
+            ("standard error", shown(self.standard_error)),
+            ("Monte-Carlo error", shown(self.monte_carlo_error)),
+            ("fits", str(self.n_fits)),
+            ("seconds", numeral(self.seconds, 3)),
+        ]
+
+
+def _quantile(probability: float, freedom: int | None) -> float:
+    if freedom is None:
+        return float(stats.norm.ppf(probability))
+    return float(stats.t.ppf(probability, freedom))

@@ -1,0 +1,148 @@
+"""What models lost on rows that they had not seen: the evidence of rows, as one table.
+
+Every criterion that leaves rows out fills it. Standard errors, honest scores, paired comparisons and the choice of
+plausible models read it, whatever the criterion: folds, single rows, bags, or formulas that need no refit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from outsample.losses.base import weighted_mean
+from outsample.running.arrays import Array, Floats, Rows, chunks
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Losses of rows by models that were fitted without them.
+
+    Attributes
+    ----------
+    losses : (models, n) mean loss of each row over the fits that left it out; nan where none did. None where the loss
+        judges whole sets only, and where the table would not fit into the memory of a run.
+    weight : (n,) weight of each row in a mean, None where all are equal.
+    fold : (n,) the fold in which each row was left out, −1 where in none; None where rows may be in several.
+    fold_risks : (folds, models) risk on the rows of each fold, as the loss judges them together; None where rows are
+        not left out in folds, or only all of them together can be judged.
+    fold_sizes : (folds,) rows of each fold; None without fold_risks, and where rows have weights.
+    predictions : (models, rows[, classes or outputs]) what the models said of the rows, kept on request only; rows of
+        weight zero included. Class codes are positions in the sorted classes; −1 (codes) or nan where a row was never
+        left out.
+    """
+
+    losses: Floats | None
+    weight: Floats | None = None
+    fold: Rows | None = None
+    fold_risks: Floats | None = None
+    fold_sizes: Rows | None = None
+    predictions: Array | None = None
+
+    @property
+    def risk(self) -> Floats:
+        """Mean loss of the rows that were left out, (models,)."""
+        losses, weight = self._known()
+        return np.asarray(weighted_mean(losses, weight))
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of `risk`, taking the losses of rows as independent, (models,)."""
+        return error_of_mean(*self._known())
+
+    def difference(self, first: int, second: int) -> tuple[float, float]:
+        """(mean, standard error) of the difference between the losses of two models on the rows that both left out.
+
+        Positive where the first model is worse. Rows are taken as independent; what both models lose alike on a row
+        cancels, so that the difference is known better than either risk.
+        """
+        if self.losses is None:
+            raise ValueError("there is no loss per row to compare models by")
+        apart = self.losses[first] - self.losses[second]
+        known = ~np.isnan(apart)
+        weight = None if self.weight is None else self.weight[known]
+        both = apart[None, known]
+        return float(weighted_mean(both, weight)[0]), float(error_of_mean(both, weight)[0])
+
+    def take(self, models: Rows) -> LeftOut:
+        """The table of some models, in this order."""
+        return LeftOut(
+            None if self.losses is None else self.losses[models],
+            self.weight,
+            self.fold,
+            None if self.fold_risks is None else self.fold_risks[:, models],
+            self.fold_sizes,
+            None if self.predictions is None else self.predictions[models],
+        )
+
+    def unknown(self, n_models: int) -> LeftOut:
+        """A table of the same rows and folds for models of which nothing is known."""
+        alike = self.take(np.zeros(n_models, dtype=np.intp))
+        return LeftOut(
+            _nothing_like(alike.losses),
+            self.weight,
+            self.fold,
+            _nothing_like(alike.fold_risks),
+            self.fold_sizes,
+            _nothing_like(alike.predictions),
+        )
+
+    @staticmethod
+    def joined(tables: Sequence[LeftOut | None]) -> LeftOut | None:
+        """The models of several tables, in their order; None where one is missing.
+
+        Columns that only some of them have are left away, as are predictions of different kinds.
+        """
+        known = [table for table in tables if table is not None]
+        if len(known) < len(tables):
+            return None
+        first = known[0]
+        return LeftOut(
+            _stacked([table.losses for table in known], 0),
+            first.weight,
+            first.fold,
+            _stacked([table.fold_risks for table in known], 1),
+            first.fold_sizes,
+            _stacked([table.predictions for table in known], 0),
+        )
+
+    def _known(self) -> tuple[Floats, Floats | None]:
+        """(losses, weights) of the rows that were left out by all models."""
+        if self.losses is None:
+            raise ValueError("there is no loss per row")
+        known = ~np.isnan(self.losses).any(axis=0)
+        if known.all():
+            return self.losses, self.weight
+        return self.losses[:, known], None if self.weight is None else self.weight[known]
+
+
+def effective_number(n: int, weight: Floats | None) -> float:
+    """Number of equally weighted rows that carry the same information."""
+    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
+    """Standard error of the (weighted) mean of independent losses, (models,); not a number for a single one."""
+    m = effective_number(losses.shape[-1], weight)
+    if m <= 1:
+        return np.full(len(losses), np.nan)
+    share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
+    squares = []
+    for models in chunks(losses):
+        spread = losses[models] - weighted_mean(losses[models], weight)[:, None]
+        spread *= share
+        squares.append(np.einsum("ij,ij->i", spread, spread))
+    return np.sqrt(np.concatenate(squares) * m / (m - 1))
+
+
+def _nothing_like(values: Array | None) -> Array | None:
+    """As many values as these that stand for none: not a number, −1 for class codes."""
+    return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)
+
+
+def _stacked(arrays: Sequence[Array | None], axis: int) -> Array | None:
+    """Arrays one after the other; None where one is missing or has another shape."""
+    known = [array for array in arrays if array is not None]
+    alike = len(known) == len(arrays) and len({np.delete(a.shape, axis).tobytes() for a in known}) == 1
+    return np.concatenate(known, axis=axis) if alike else None

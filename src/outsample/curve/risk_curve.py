@@ -1,0 +1,212 @@
+"""The risk of every model of a path, as a criterion estimates it: a frozen record, and what can be done with it."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.left_out import LeftOut
+from outsample.losses.base import Loss
+from outsample.running.arrays import Array, Floats, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Rule = Callable[["RiskCurve"], int]
+
+# Marks the fields that hold an array with an entry for every model on its last axis.
+_PER_MODEL = {"per_model": True}
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCurve:
+    """What a criterion says of each model, simplest first; smaller is better.
+
+    Attributes
+    ----------
+    complexity : (models,) larger is richer.
+    params : the setting of each model.
+    in_sample, optimism, out_sample : (models,) out_sample = in_sample + optimism. Estimates stay within the range of
+        the loss, upper bounds may exceed it.
+    standard_error : (models,) spread of out_sample over data sets, None where the criterion has none.
+    monte_carlo_error : (models,) spread of out_sample over draws, None where nothing is drawn.
+    n_fits : fits spent on the whole curve.
+    seconds : wall time.
+    loss : what is counted.
+    criterion : its name.
+    estimand : what out_sample estimates, in words.
+    path : the name of the path that served.
+    ordered : whether `complexity` is a natural order of the models.
+    n_samples : rows of the data.
+    draws : (draws, models) optimism of each draw or None.
+    draw_in_sample : (draws, models) in-sample error of the fit to each draw or None.
+    freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
+    left_out : losses of rows by models that had not seen them, None where no row is left out.
+    held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
+        where it does not apply.
+    scale : the risk of predicting without looking at X, 0 where it is not known.
+    rounding : risks that are closer than this differ by rounding alone.
+    notes : sentences a reader of the numbers should know.
+    """
+
+    complexity: Floats = field(metadata=_PER_MODEL)
+    params: Sequence[dict[str, Any]]
+    in_sample: Floats = field(metadata=_PER_MODEL)
+    optimism: Floats = field(metadata=_PER_MODEL)
+    out_sample: Floats = field(metadata=_PER_MODEL)
+    loss: Loss
+    criterion: str
+    estimand: str
+    n_fits: int
+    n_samples: int
+    standard_error: Floats | None = field(default=None, metadata=_PER_MODEL)
+    monte_carlo_error: Floats | None = field(default=None, metadata=_PER_MODEL)
+    seconds: float = 0.0
+    path: str = ""
+    ordered: bool = True
+    draws: Floats | None = field(default=None, metadata=_PER_MODEL)
+    draw_in_sample: Floats | None = field(default=None, metadata=_PER_MODEL)
+    freedom: int | None = None
+    left_out: LeftOut | None = None
+    held_out: float | None = None
+    scale: float = 0.0
+    rounding: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.complexity)
+
+    @property
+    def fold_risks(self) -> Floats | None:
+        """(folds, models) risk on each fold of rows that was held out, None where rows are not split."""
+        return None if self.left_out is None else self.left_out.fold_risks
+
+    @property
+    def fold_sizes(self) -> Rows | None:
+        """(folds,) rows of each fold that was held out, None where rows are not split or have weights."""
+        return None if self.left_out is None else self.left_out.fold_sizes
+
+    @property
+    def out_of_fold(self) -> Array | None:
+        """(models, n[, classes or outputs]) predictions by models that never saw the row, see `LeftOut.predictions`."""
+        return None if self.left_out is None else self.left_out.predictions
+
+    @property
+    def fold_scores(self) -> Floats | None:
+        """Greater-is-better score of each model on each fold, (models, folds), None where rows are not split."""
+        if self.fold_risks is None:
+            return None
+        # The order in memory decides in which order numbers are added up, and so the last digit of their mean.
+        return np.ascontiguousarray(self.loss.score(self.fold_risks.T, self.fold_sizes))
+
+    @property
+    def scores(self) -> Floats:
+        """Greater-is-better score of each model, (models,); the mean over folds where there are any."""
+        by_fold = self.fold_scores
+        return np.asarray(self.loss.score(self.out_sample) if by_fold is None else np.average(by_fold, axis=1))
+
+    def take(self, models: Rows) -> RiskCurve:
+        """The same models in another order, or some of them."""
+        if np.array_equal(models, np.arange(len(self))):
+            return self
+        arrays: dict[str, Any] = {name: values[..., models] for name, values in self._per_model().items()}
+        left_out = None if self.left_out is None else self.left_out.take(models)
+        return replace(self, params=tuple(self.params[i] for i in models), left_out=left_out, **arrays)
+
+    def unknown(self, params: Sequence[dict[str, Any]], complexity: Floats) -> RiskCurve:
+        """A curve of other models of which no number is known, to be joined to this one."""
+        first = np.zeros(len(params), dtype=np.intp)
+        arrays: dict[str, Any] = {
+            name: np.full_like(values[..., first], np.nan) for name, values in self._per_model().items()
+        }
+        arrays["complexity"] = complexity
+        left_out = None if self.left_out is None else self.left_out.unknown(len(params))
+        return replace(self, params=params, n_fits=0, seconds=0.0, notes=(), left_out=left_out, **arrays)
+
+    @staticmethod
+    def joined(curves: Sequence[RiskCurve]) -> RiskCurve:
+        """One curve over the models of several, in their order; None for what one of them does not have."""
+        first = curves[0]
+        if len(curves) == 1:
+            return first
+        known = [curve._per_model() for curve in curves]
+        arrays: dict[str, Any] = dict.fromkeys(PER_MODEL)
+        for name in set(PER_MODEL).intersection(*known):
+            arrays[name] = np.concatenate([values[name] for values in known], axis=-1)
+        return replace(
+            first,
+            params=tuple(setting for curve in curves for setting in curve.params),
+            n_fits=sum(curve.n_fits for curve in curves),
+            seconds=sum(curve.seconds for curve in curves),
+            path=", ".join(dict.fromkeys(curve.path for curve in curves)),
+            ordered=False,
+            notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
+            left_out=LeftOut.joined([curve.left_out for curve in curves]),
+            **arrays,
+        )
+
+    def _per_model(self) -> dict[str, Floats]:
+        """The arrays that have an entry for every model on their last axis."""
+        arrays = {name: getattr(self, name) for name in PER_MODEL}
+        return {name: values for name, values in arrays.items() if values is not None}
+
+    def estimate(self, index: int) -> ErrorEstimate:
+        """The error estimate of one model, in the scale of the user's loss."""
+        report = self.loss.reported
+        drawn = None if self.draws is None else np.asarray(report(self.draws[:, index]))
+        return ErrorEstimate(
+            in_sample=float(report(self.in_sample[index])),
+            optimism=float(report(self.optimism[index])),
+            out_sample=float(report(self.out_sample[index])),
+            monte_carlo_error=_entry(self.monte_carlo_error, index),
+            standard_error=_entry(self.standard_error, index),
+            n_fits=self.n_fits,
+            seconds=self.seconds,
+            loss=self.loss.name,
+            criterion=self.criterion,
+            estimand=self.estimand,
+            n_samples=self.n_samples,
+            path=self.path,
+            draws=drawn,
+            freedom=self.freedom,
+            held_out=self.held_out,
+            notes=self.notes,
+        )
+
+    def plot(self, rules: Sequence[Rule | str] = ("minimum",), ax: Axes | None = None) -> Any:
+        """The validation curve with the choice of each rule; returns the matplotlib Axes."""
+        from outsample.plots import validation_curve
+
+        return validation_curve(self, rules, ax)
+
+    def _repr_html_(self) -> str:
+        columns = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
+        known = [name for name in columns if getattr(self, name) is not None]
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
+        body = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(_in_words(self.params[i]))}</td>"
+            + "".join(f"<td>{numeral(getattr(self, name)[i])}</td>" for name in known)
+            + "</tr>"
+            for i in range(len(self))
+        )
+        caption = html.escape(f"{self.loss.name} by {self.criterion}, {self.n_samples} rows, {self.n_fits} fits")
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self.estimand)}</p>"
+
+
+PER_MODEL: tuple[str, ...] = tuple(f.name for f in fields(RiskCurve) if "per_model" in f.metadata)
+"""The fields of a curve that hold an array with an entry for every model on its last axis."""
+
+
+def _in_words(setting: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as given"
+
+
+def _entry(values: Floats | None, index: int) -> float | None:
+    """One value of an optional array; not-a-number means that this model has none."""
+    return None if values is None or math.isnan(values[index]) else float(values[index])
