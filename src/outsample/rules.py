@@ -259,10 +259,14 @@ RULES: dict[str, Rule] = {
 }
 
 
-def as_rule(rule: Any) -> Rule:
+RuleLike = Rule | str
+"""What a user may call a rule: a function of a curve, or a name."""
+
+
+def as_rule(rule: RuleLike) -> Rule:
     """A rule from its name or a function of a risk curve."""
     if callable(rule):
-        return rule  # type: ignore[no-any-return]
+        return rule
     if isinstance(rule, str) and rule in RULES:
         return RULES[rule]
     near = difflib.get_close_matches(str(rule), RULES, n=1)

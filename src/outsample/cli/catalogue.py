@@ -111,7 +111,13 @@ def demo(
     print(_indented(f"max_leaf_nodes = {search.best_params_['max_leaf_nodes']}\n{search.estimate_}"))
 
     print("3  Do other criteria agree, and what do they cost?")
-    criteria = ["permutation", "kfold", outsample.LeaveOneOut(50), outsample.Bootstrap(50, "632+"), "resubstitution"]
+    criteria: list[Any] = [
+        "permutation",
+        "kfold",
+        outsample.LeaveOneOut(50),
+        outsample.Bootstrap(50, "632+"),
+        "resubstitution",
+    ]
     compared = outsample.compare(tree, X, y, param_grid=grid, criteria=criteria, random_state=seed)
     print(_indented(compared))
 

@@ -65,6 +65,10 @@ class Criterion(ABC):
     def _curve(self, problem: Problem) -> RiskCurve: ...
 
 
+CriterionLike = Criterion | type[Criterion] | str
+"""What a user may call a criterion: a value, a class, which stands for its defaults, or a name."""
+
+
 @dataclass(frozen=True)
 class RowCriterion(Criterion):
     """What all criteria over held-out rows share.

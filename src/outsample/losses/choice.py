@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
@@ -26,7 +28,11 @@ NAMED: dict[str, Loss] = {
 RESPONSES = ("predict", "predict_proba", "decision_function")
 
 
-def choose_loss(loss: Any, target: Target, estimator: BaseEstimator, weighted: bool = False) -> tuple[Loss, str]:
+LossLike = Loss | str | Callable[..., Any] | ArrayLike | None
+"""What a user may call a loss: a name, a matrix of costs, a function, a scorer; None for the default."""
+
+
+def choose_loss(loss: LossLike, target: Target, estimator: BaseEstimator, weighted: bool = False) -> tuple[Loss, str]:
     """(loss, response): the loss told what the labels are, and the prediction method it will read.
 
     Raises
@@ -53,7 +59,7 @@ def choose_loss(loss: Any, target: Target, estimator: BaseEstimator, weighted: b
     )
 
 
-def as_loss(loss: Any, target: Target) -> Loss:
+def as_loss(loss: LossLike, target: Target) -> Loss:
     """A `Loss` from None, a name, a scorer, a matrix, a function or a `Loss`."""
     if loss is None:
         return NAMED["squared" if target.classes is None else "zero-one"]

@@ -23,7 +23,7 @@ from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.lending import same
 from outsample.data.tables import Table, n_rows
-from outsample.losses.choice import NAMED
+from outsample.losses.choice import NAMED, LossLike
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import OwnLabels, choose_scheme, looks_real
@@ -111,9 +111,9 @@ def audit(
     n_draws: int = 20,
     random_state: RandomState = 0,
     *,
-    loss: Any = None,
+    loss: LossLike = None,
     no_information: float | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     scheme: Any = None,
     block_size: int | None = None,
 ) -> Audit:
@@ -170,7 +170,7 @@ def _judged(reported: float, draws: Floats, rate: float, exhaustive: bool, secon
     )
 
 
-def _no_information(y: ArrayLike, loss: Any) -> float:
+def _no_information(y: ArrayLike, loss: LossLike) -> float:
     """Risk of the best constant prediction, in the units of the loss."""
     labels = np.asarray(y)
     name = loss if loss is not None else "squared" if looks_real(labels) else "zero-one"

@@ -18,6 +18,9 @@ from outsample.paths.refit import RefitPath
 
 Positions = NDArray[np.intp]
 
+ParamGrid = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""Values of parameters by name, or several such tables, as scikit-learn takes them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Branch:
@@ -35,13 +38,14 @@ class Branch:
     positions: Positions
 
 
-def checked_grids(estimator: BaseEstimator, given: Any, argument: str = "param_grid") -> list[Mapping[str, Any]]:
+def checked_grids(estimator: BaseEstimator, given: object, argument: str = "param_grid") -> list[Mapping[str, Any]]:
     """A grid, or several, as a list; each names parameters of the estimator.
 
     Names below a nested value of the same grid are left to that value to check.
     """
-    grids = [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Sequence) else None
-    if isinstance(given, str) or grids is None or not all(isinstance(grid, Mapping) for grid in grids):
+    listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else None
+    grids = [given] if isinstance(given, Mapping) else listed
+    if grids is None or not all(isinstance(grid, Mapping) for grid in grids):
         raise ValueError(f"{argument} must be a dict of parameter values or a list of them, got {given!r}")
     if not grids or any(not grid for grid in grids):
         raise ValueError(f"{argument} is empty: name at least one parameter and its values")
@@ -65,7 +69,7 @@ def _check_names(estimator: BaseEstimator, grid: Mapping[str, Any], argument: st
             )
 
 
-def candidates_of(param_grid: Any) -> list[dict[str, Any]]:
+def candidates_of(param_grid: ParamGrid) -> list[dict[str, Any]]:
     """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
     return list(ParameterGrid(param_grid))
 
@@ -81,7 +85,7 @@ def filled(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> An
     return estimator
 
 
-def learners_of(estimator: BaseEstimator, settings: Any) -> list[Any]:
+def learners_of(estimator: BaseEstimator, settings: object) -> list[Any]:
     """The learners a search tries: the estimator, or what settings that name other learners make of it.
 
     `settings` is a list of candidates; an open-ended family tries the estimator alone.
@@ -172,7 +176,7 @@ def _over_one_parameter(
     return _branch(path, parameter, candidates, positions)
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> str | int:
     """Something by which equal values of a grid can be told from others."""
     return repr(value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
 

@@ -98,7 +98,7 @@ def permutation_test_columns(
     *,
     n_draws: int = 999,
     cv: Any = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     scheme: Any = None,
     block_size: int | None = None,
     random_state: RandomState = None,
@@ -211,7 +211,7 @@ class _OneByOne:
         table: Floats,
         y: ArrayLike,
         cv: Any,
-        groups: Any,
+        groups: ArrayLike | None,
         seed: np.random.SeedSequence,
         n_jobs: int | None,
     ) -> None:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import html
+import os
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
-from outsample.criteria.base import Criterion
+from outsample.criteria.base import Criterion, CriterionLike
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.tables import Table
+from outsample.losses.choice import LossLike
 from outsample.problem import Problem, ask
-from outsample.questions.candidates import Branch, Positions, candidates_of, checked_grids, filled
+from outsample.questions.candidates import Branch, ParamGrid, Positions, candidates_of, checked_grids, filled
 from outsample.questions.contest import choice, least_first, permutation_optimism, problems_of
-from outsample.rules import as_rule, minimum
+from outsample.rules import RuleLike, as_rule, minimum
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
 
@@ -134,13 +139,14 @@ class Comparison:
         caption = html.escape(f"{self._subject()}, chosen by {self.rule}")
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Every criterion's curve over the models, its choice marked; returns the matplotlib Axes."""
         from outsample.plots import criteria_curves
 
-        return criteria_curves(self, ax=ax)
+        drawn: Axes = criteria_curves(self, ax=ax)
+        return drawn
 
-    def to_html(self, path: Any, X: Table | None = None, y: ArrayLike | None = None) -> None:
+    def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
         from outsample.report.page import write_report
 
@@ -152,12 +158,12 @@ def compare(
     X: Table,
     y: ArrayLike,
     *,
-    param_grid: Any = None,
-    criteria: Sequence[Any] = ("permutation", "kfold", "holdout", "resubstitution"),
-    rule: Any = "minimum",
-    loss: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    param_grid: ParamGrid | None = None,
+    criteria: Sequence[CriterionLike] = ("permutation", "kfold", "holdout", "resubstitution"),
+    rule: RuleLike = "minimum",
+    loss: LossLike = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     fast: bool = True,
@@ -215,10 +221,10 @@ def compare(
 
 def _call(
     estimator: BaseEstimator,
-    param_grid: Any,
+    param_grid: ParamGrid | None,
     named: dict[str, Criterion],
-    rule: Any,
-    loss: Any,
+    rule: RuleLike,
+    loss: LossLike,
     random_state: RandomState,
 ) -> str:
     criteria = ", ".join(repr(criterion) for criterion in named.values())
@@ -228,7 +234,7 @@ def _call(
     )
 
 
-def _as_lists(param_grid: Any) -> Any:
+def _as_lists(param_grid: object) -> object:
     """The grid with arrays as lists, which Python can read again and which numpy need not format."""
     if isinstance(param_grid, dict):
         return {
@@ -237,12 +243,12 @@ def _as_lists(param_grid: Any) -> Any:
     return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
 
 
-def _settings(estimator: BaseEstimator, param_grid: Any) -> list[dict[str, Any]]:
+def _settings(estimator: BaseEstimator, param_grid: ParamGrid) -> list[dict[str, Any]]:
     checked_grids(estimator, param_grid)
     return candidates_of(param_grid)
 
 
-def _named(criteria: Sequence[Any]) -> dict[str, Criterion]:
+def _named(criteria: Sequence[CriterionLike]) -> dict[str, Criterion]:
     """Criteria by name; those that share a name by all their settings."""
     if isinstance(criteria, str) or not criteria:
         raise ValueError(f"criteria must be a list of at least one criterion or name, got {criteria!r}")

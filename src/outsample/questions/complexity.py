@@ -167,10 +167,10 @@ def _problem(
     estimator: BaseEstimator,
     X: Table,
     y: ArrayLike,
-    param: Any,
-    values: Any,
+    param: str | None,
+    values: Sequence[Any] | None,
     random_state: RandomState,
-    n_jobs: Any,
+    n_jobs: int | None,
     fast: bool,
 ) -> Problem:
     path = estimator if isinstance(estimator, Path) else None

@@ -52,7 +52,7 @@ class Outcome:
     curve: RiskCurve
     positions: Positions
     best_model: int
-    error_score: Any = np.nan
+    error_score: float | str = np.nan
 
     @property
     def best_position(self) -> int:
@@ -67,7 +67,7 @@ def outcome_of(
     criterion: Criterion,
     rule: Rule,
     fast: bool,
-    error_score: Any,
+    error_score: float | str,
 ) -> Outcome:
     """Estimate every setting, and choose by the rule."""
     posed = problems_of(question, estimator, settings, fast)
@@ -93,7 +93,7 @@ def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: R
     return checked_choice(rule(curve), curve)
 
 
-def checked_choice(index: Any, curve: RiskCurve) -> int:
+def checked_choice(index: int, curve: RiskCurve) -> int:
     """What a rule returned, if it is the place of a model."""
     if not is_integer(index, 0) or index >= len(curve):
         raise ValueError(
@@ -142,7 +142,7 @@ def _read(question: Question, estimator: BaseEstimator, setting: dict[str, Any])
 
 
 def _curve_over_all(
-    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: Any
+    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str
 ) -> tuple[RiskCurve, Positions]:
     """(curve over all settings, where each stands in the user's order); settings that failed come last, unknown."""
     curves: list[tuple[Branch, RiskCurve]] = []
@@ -181,7 +181,7 @@ def _report_failures(failures: list[tuple[Branch, FitError]], all_of_them: bool)
 
 
 def _curves_of(
-    problem: Problem, branch: Branch, criterion: Criterion, error_score: Any
+    problem: Problem, branch: Branch, criterion: Criterion, error_score: float | str
 ) -> list[tuple[Branch, RiskCurve | FitError]]:
     """The curve of a branch; where it fails and failures have a score, the curve or the error of each model."""
     if error_score == "raise":

@@ -17,7 +17,7 @@ from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.learners import FitError, with_params
 from outsample.problem import Question
-from outsample.questions.candidates import branches
+from outsample.questions.candidates import ParamGrid, branches
 from outsample.questions.contest import Outcome
 from outsample.rules import first_local_minimum, significant_minimum
 
@@ -69,7 +69,7 @@ def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: Any) -> Endless 
     return Endless(name, iter(again), fixed, grid[name] if again is grid[name] and iter(again) is again else None)
 
 
-def is_endless(values: Any) -> bool:
+def is_endless(values: object) -> bool:
     """Whether the values of a parameter cannot be counted."""
     return not hasattr(values, "__len__")
 
@@ -99,14 +99,16 @@ def _count_from(counter: itertools.count[Any]) -> CountFrom | None:
         return None
 
 
-def restartable_grid(param_grid: Any) -> Any:
+def restartable_grid(param_grid: ParamGrid) -> ParamGrid:
     """A grid whose endless values can be copied and pickled, as far as that is possible; other values as they are."""
-    if isinstance(param_grid, Mapping):
-        return {name: restartable(values) if is_endless(values) else values for name, values in param_grid.items()}
-    return [restartable_grid(grid) for grid in param_grid]
+    grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
+    copies = [
+        {name: restartable(values) if is_endless(values) else values for name, values in grid.items()} for grid in grids
+    ]
+    return copies[0] if isinstance(param_grid, Mapping) else copies
 
 
-def has_endless_values(param_grid: Any) -> bool:
+def has_endless_values(param_grid: ParamGrid) -> bool:
     """Whether a grid, or one of several, has a parameter without a last value."""
     grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
     return isinstance(grids, Sequence) and any(

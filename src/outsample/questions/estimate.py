@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.criteria import as_criterion
+from outsample.criteria.base import CriterionLike
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.data.learners import encode, respond
 from outsample.data.tables import Table
 from outsample.losses.base import Loss
+from outsample.losses.choice import LossLike
 from outsample.problem import pose
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState
@@ -23,10 +23,10 @@ def estimate(
     X: Table,
     y: ArrayLike,
     *,
-    criterion: Any = "permutation",
-    loss: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    criterion: CriterionLike = "permutation",
+    loss: LossLike = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     progress: Progress | None = None,

@@ -39,10 +39,10 @@ BAGS = 500
 BAG_STREAM = 77
 
 
-def as_honesty(honest: Any) -> str | None:
+def as_honesty(honest: str | None) -> str | None:
     """The name of a method, checked."""
     if honest is None or honest in METHODS:
-        return honest  # type: ignore[no-any-return]
+        return honest
     near = difflib.get_close_matches(str(honest), METHODS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"honest must be one of {', '.join(METHODS)} or None, got {honest!r}{hint}")

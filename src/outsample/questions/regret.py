@@ -14,16 +14,19 @@ from sklearn.model_selection import train_test_split
 
 from outsample.checks import whole_number
 from outsample.criteria import CRITERIA, as_criterion
-from outsample.criteria.base import Criterion
+from outsample.criteria.base import Criterion, CriterionLike
 from outsample.data.learners import encode, is_pairwise
 from outsample.data.tables import Table, as_table, n_rows, split_rows
+from outsample.losses.choice import LossLike
 from outsample.problem import Problem, pose
 from outsample.questions.candidates import branches, candidates_of
 from outsample.questions.compare import Comparison, compare
+from outsample.rules import RuleLike
 from outsample.running.arrays import Array, Floats
 from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress, silent
 from outsample.running.seeds import child_integer
+from outsample.running.store import StorePath
 
 COLUMNS = ("regret", "median_regret", "regret_error", "relative_error", "relative_error_error", "held_out_error")
 
@@ -219,11 +222,11 @@ def regret_study(
     *,
     n_splits: int = 20,
     episodes: int | None = 10,
-    rule: Any = "minimum",
-    loss: Any = None,
+    rule: RuleLike = "minimum",
+    loss: LossLike = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    store: Any = None,
+    store: StorePath = None,
     progress: Progress | None = None,
 ) -> RegretStudy:
     """Regret of every criterion with every learner on every data set.
@@ -296,13 +299,14 @@ def _named(criteria: Sequence[Any] | Mapping[str, Any], episodes: int | None) ->
     return {name: _with_budget(criterion, episodes) for name, criterion in given.items()}
 
 
-def _name(criterion: Any) -> str:
+def _name(criterion: CriterionLike) -> str:
     return criterion if isinstance(criterion, str) else repr(as_criterion(criterion))
 
 
-def _with_budget(criterion: Any, episodes: int | None) -> Criterion:
-    known = isinstance(criterion, str) and episodes is not None and criterion in BUDGETED
-    return CRITERIA[criterion](episodes or 0) if known else as_criterion(criterion)
+def _with_budget(criterion: CriterionLike, episodes: int | None) -> Criterion:
+    if isinstance(criterion, str) and episodes is not None and criterion in BUDGETED:
+        return CRITERIA[criterion](episodes)
+    return as_criterion(criterion)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -19,31 +19,41 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from outsample.checks import is_integer
 from outsample.criteria import as_criterion
-from outsample.criteria.base import Criterion
+from outsample.criteria.base import Criterion, CriterionLike
 from outsample.criteria.cross_validation import CrossValidation
+from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, seeded, with_params
 from outsample.data.tables import Table
-from outsample.losses.choice import choose_loss
-from outsample.paths.order import is_whole
+from outsample.losses.base import Loss
+from outsample.losses.choice import LossLike, choose_loss
 from outsample.problem import Question, ask
-from outsample.questions.candidates import candidates_of, checked_grids, filled, learners_of
+from outsample.questions.candidates import ParamGrid, candidates_of, checked_grids, filled, learners_of
 from outsample.questions.contest import Outcome, outcome_of
-from outsample.questions.endless import endless_parameter, has_endless_values, restartable_grid, scan
+from outsample.questions.endless import Endless, endless_parameter, has_endless_values, restartable_grid, scan
 from outsample.questions.estimate import risk_on
 from outsample.questions.honest import as_honesty, honest_score
 from outsample.questions.results import results_table
-from outsample.rules import as_rule, oracle_terms, penalized
+from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState, child_integer, seed_sequence
-from outsample.running.store import open_store
+from outsample.running.store import StorePath, open_store
 from outsample.running.units import fingerprint
+
+
+def keep_arguments(search: BaseEstimator, arguments: dict[str, Any]) -> None:
+    """Keep the arguments of a constructor as attributes of the same names, as scikit-learn's convention asks."""
+    for name, value in arguments.items():
+        if name not in ("self", "__class__"):
+            setattr(search, name, value)
 
 
 def _offered(method: str) -> Any:
     """A method is there when the inner estimator has it."""
 
-    def check(self: Any) -> bool:
+    def check(self: _Search) -> bool:
         inner = getattr(self, "best_estimator_", self.estimator)
         getattr(inner, method)
         return True
@@ -54,25 +64,41 @@ def _offered(method: str) -> Any:
 class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """What searches share: estimate every candidate, choose by a rule, refit the choice."""
 
-    estimator: Any
-    criterion: Any
-    rule: Any
-    loss: Any
-    refit: Any
-    honest: Any
+    estimator: BaseEstimator
+    criterion: CriterionLike
+    rule: RuleLike
+    loss: LossLike
+    refit: bool | str
+    honest: str | None
     n_jobs: int | None
-    random_state: Any
-    store: Any
-    error_score: Any
+    random_state: RandomState
+    store: StorePath
+    error_score: float | str
     fast: bool
     progress: Progress | None
     verbose: int
 
-    def _settings(self) -> Any:
-        """The candidate settings, or an endless family of them."""
+    best_params_: dict[str, Any]
+    best_index_: int
+    best_score_: float
+    best_estimator_: BaseEstimator
+    cv_results_: dict[str, Any]
+    curve_: RiskCurve
+    estimate_: ErrorEstimate
+    honest_score_: ErrorEstimate
+    oracle_terms_: OracleTerms
+    n_fits_: int
+    n_splits_: int
+    path_: str
+    loss_: Loss
+    refit_time_: float
+    multimetric_: bool
+
+    def _settings(self) -> list[dict[str, Any]] | Endless:
+        """The candidate settings, or a parameter with endlessly many values."""
         raise NotImplementedError
 
-    def fit(self, X: Table, y: ArrayLike | None = None, **params: Any) -> Any:
+    def fit(self, X: Table, y: ArrayLike | None = None, **params: Any) -> Self:
         """Estimate the error of every candidate, choose, and refit the chosen one to all rows.
 
         Parameters
@@ -94,8 +120,16 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         criterion = _as_scikit_learn_splits(criterion, self.estimator)
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
             loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
-            asked = {"random_state": self.random_state, "n_jobs": self.n_jobs, "progress": self.progress or bar}
-            question = ask(learner, X, y, loss=loss, **asked, **params)
+            question = ask(
+                learner,
+                X,
+                y,
+                loss=loss,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+                progress=self.progress or bar,
+                **params,
+            )
             run = store.settled(question.run, partial(self._facts, question, settings, criterion))
             question = replace(question, run=run)
             if isinstance(settings, list):
@@ -109,7 +143,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._refit(question)
         return self
 
-    def _facts(self, question: Question, settings: Any, criterion: Criterion) -> dict[str, Any]:
+    def _facts(self, question: Question, settings: object, criterion: Criterion) -> dict[str, Any]:
         """What tells this search from others, for its store."""
         data = question.data
         return {
@@ -226,7 +260,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return float(best.score(X, y))
         return float(self.loss_.score(risk_on(best, X, y, self.loss_)))
 
-    def to_html(self, path: Any, X: Table | None = None, y: ArrayLike | None = None) -> None:
+    def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
         from outsample.report.page import write_report
 
@@ -312,37 +346,26 @@ class GridSearch(_Search):
     def __init__(
         self,
         estimator: BaseEstimator,
-        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        param_grid: ParamGrid,
         *,
-        criterion: Any = "permutation",
-        rule: Any = "minimum",
-        loss: Any = None,
+        criterion: CriterionLike = "permutation",
+        rule: RuleLike = "minimum",
+        loss: LossLike = None,
         refit: bool = True,
-        honest: Any = None,
+        honest: str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
-        store: Any = None,
-        error_score: Any = np.nan,
+        store: StorePath = None,
+        error_score: float | str = np.nan,
         fast: bool = True,
         progress: Progress | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.criterion = criterion
-        self.rule = rule
-        self.loss = loss
-        self.refit = refit
-        self.honest = honest
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.store = store
-        self.error_score = error_score
-        self.fast = fast
-        self.progress = progress
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
-    def _settings(self) -> Any:
+    param_grid: ParamGrid
+
+    def _settings(self) -> list[dict[str, Any]] | Endless:
         endless = endless_parameter(checked_grids(self.estimator, self.param_grid), self.rule)
         if endless is None:
             return candidates_of(self.param_grid)
@@ -354,15 +377,15 @@ class GridSearch(_Search):
         self._spent = endless.spent
         return endless
 
-    def __sklearn_clone__(self) -> Any:
+    def __sklearn_clone__(self) -> Self:
         if not has_endless_values(self.param_grid):
-            return super().__sklearn_clone__()
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
         # Endless iterators cannot be copied in general, so the grid goes its own way.
         twin = copy.copy(self)
         twin.param_grid = {}
         new = super(GridSearch, twin).__sklearn_clone__()
         new.param_grid, new._spent = restartable_grid(self.param_grid), getattr(self, "_spent", None)
-        return new
+        return new  # type: ignore[no-any-return]
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -381,41 +404,30 @@ class RandomizedSearch(_Search):
     def __init__(
         self,
         estimator: BaseEstimator,
-        param_distributions: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        param_distributions: ParamGrid,
         *,
         n_iter: int = 10,
-        criterion: Any = "permutation",
-        rule: Any = "minimum",
-        loss: Any = None,
+        criterion: CriterionLike = "permutation",
+        rule: RuleLike = "minimum",
+        loss: LossLike = None,
         refit: bool = True,
-        honest: Any = None,
+        honest: str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
-        store: Any = None,
-        error_score: Any = np.nan,
+        store: StorePath = None,
+        error_score: float | str = np.nan,
         fast: bool = True,
         progress: Progress | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.n_iter = n_iter
-        self.criterion = criterion
-        self.rule = rule
-        self.loss = loss
-        self.refit = refit
-        self.honest = honest
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.store = store
-        self.error_score = error_score
-        self.fast = fast
-        self.progress = progress
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
-    def _settings(self) -> Any:
+    param_distributions: ParamGrid
+    n_iter: int
+
+    def _settings(self) -> list[dict[str, Any]]:
         n_iter = self.n_iter
-        if not is_whole(n_iter, 1):
+        if not is_integer(n_iter, 1):
             raise ValueError(f"n_iter must be a whole number of at least 1, got {n_iter!r}")
         checked_grids(self.estimator, self.param_distributions, "param_distributions")
         seed = self.random_state

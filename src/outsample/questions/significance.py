@@ -145,7 +145,7 @@ def permutation_test(
     statistic: Any = None,
     n_draws: int = 999,
     cv: Any = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     scheme: Any = None,
     block_size: int | None = None,
     alternative: str = "greater",

@@ -153,7 +153,7 @@ class OfFunction:
         y: ArrayLike,
         *,
         cv: Any,
-        groups: Any,
+        groups: ArrayLike | None,
         seed: int,
     ) -> None:
         self.function, self.X, self.cv, self.groups = function, X, cv, groups
@@ -203,7 +203,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"coefficient-norm": coefficient_norm
 
 
 def choose_statistic(
-    estimator: BaseEstimator, X: Table, y: ArrayLike, statistic: Any, cv: Any, groups: Any, random_state: RandomState
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    statistic: Any,
+    cv: Any,
+    groups: ArrayLike | None,
+    random_state: RandomState,
 ) -> Statistic:
     """A statistic from its name, a loss or scorer, or a function.
 

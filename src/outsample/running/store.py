@@ -48,6 +48,9 @@ VERSIONS = {
 }
 
 
+StorePath = str | os.PathLike[str] | None
+
+
 class StoreError(OSError):
     """A store that cannot be written, or does not hold what was written."""
 
