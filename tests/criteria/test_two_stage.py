@@ -1,8 +1,11 @@
 """The two-stage estimate, rows and labels, and the choice that `auto` makes."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,6 +20,7 @@ from outsample.criteria.rows_and_labels import RowsAndLabels, share_seen, smooth
 from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.evidence.references import _Judge, calibrated_reference
 from outsample.evidence.rows import split_seed
+from outsample.paths.dispatch import find_path
 from outsample.paths.linear.closed_forms import new_row_optimism
 from outsample.problem import pose
 from outsample.resampling.references import ClassReference, ValueReference
@@ -143,6 +147,111 @@ def test_interpolated_rows_make_the_optimism_infinite():
     X[0] = 1.0
     problem = posed(LinearRegression(), X, np.arange(6.0))
     assert np.isinf(new_row_optimism(problem.design.smoother, 1.0)).all()
+
+
+def solved(matrix, right):
+    """The solution of a linear system of fractions, exactly."""
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(i for i in range(k, len(rows)) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(len(rows)):
+            if i != k and rows[i][k]:
+                factor = rows[i][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def exact_new_row_optimism(X, alpha, weight=None, intercept=True):
+    """`new_row_optimism` of ridge, by refits without each row in exact arithmetic.
+
+    With alpha = 0 those of minimum norm: of a penalty too small to be seen.
+    """
+    n, penalty = len(X), Fraction(alpha) or Fraction(1, 10**60)
+    table = [[Fraction(float(value)) for value in row] for row in X]
+    weight = [Fraction(1)] * n if weight is None else [Fraction(float(w)) for w in weight]
+    kernel = [[sum(a * b for a, b in zip(first, second, strict=True)) for second in table] for first in table]
+
+    def weights_at(i, rows):
+        """The weights of the labels of some rows in the prediction for row i by the fit to them."""
+        system = [[kernel[a][b] + (penalty / weight[a] if a == b else 0) for b in rows] for a in rows]
+        right = [kernel[i][a] for a in rows]
+        if intercept:
+            system = [*([*row, Fraction(1)] for row in system), [Fraction(1)] * len(rows) + [Fraction(0)]]
+            right = [*right, Fraction(1)]
+        return solved(system, right)[: len(rows)]
+
+    total = Fraction(0)
+    for i in range(n):
+        own = weights_at(i, range(n))
+        left_out = weights_at(i, [j for j in range(n) if j != i])
+        squares = sum(value**2 for value in own)
+        total += weight[i] * (2 * own[i] + max(sum(value**2 for value in left_out) - squares, 0))
+    return float(total / sum(weight))
+
+
+def wide(n=8, p=11, seed=0):
+    """More columns than rows, so that every label is reproduced."""
+    return np.random.default_rng(seed).normal(size=(n, p))
+
+
+def uneven(n=8):
+    return np.random.default_rng(5).uniform(0.3, 3.0, n)
+
+
+def optimism_of(learner, X, weight=None):
+    return new_row_optimism(find_path(learner).bind(X, None, weight).smoother, 1.0, weight)[0]
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-8, 1e-12, 1e-30, 1e-200])
+@pytest.mark.parametrize("weight", [None, uneven()])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_optimism_of_new_rows_of_nearly_interpolating_ridge_against_exact_refits(alpha, weight, intercept):
+    X = wide()
+    found = optimism_of(Ridge(alpha, solver="svd", fit_intercept=intercept), X, weight)
+    assert found == pytest.approx(exact_new_row_optimism(X, alpha, weight, intercept), rel=1e-10)
+
+
+@pytest.mark.parametrize("p", [7, 8, 11])
+@pytest.mark.parametrize("weight", [None, uneven()])
+@pytest.mark.parametrize("learner", [LinearRegression(), Ridge(0.0, solver="svd")])
+def test_optimism_of_new_rows_of_least_squares_of_minimum_norm_against_exact_refits(p, weight, learner):
+    X = wide(p=p)
+    assert optimism_of(learner, X, weight) == pytest.approx(exact_new_row_optimism(X, 0, weight), rel=1e-9)
+
+
+def test_optimism_of_new_rows_of_kernel_ridge_without_penalty_against_exact_refits():
+    X = wide()
+    found = optimism_of(KernelRidge(alpha=0.0), X)
+    assert found == pytest.approx(exact_new_row_optimism(X, 0, intercept=False), rel=1e-9)
+
+
+def test_rows_of_no_weight_add_nothing_to_the_optimism_of_new_rows_of_minimum_norm():
+    X, weight = wide(12), np.arange(12) % 3 * 1.0
+    kept = np.flatnonzero(weight)
+    for learner in (LinearRegression(), Ridge(0.0), Ridge(1e-12, solver="svd")):
+        assert optimism_of(learner, X, weight) == pytest.approx(optimism_of(learner, X[kept], weight[kept]), rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, uneven(12)])
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
+def test_optimism_of_new_rows_where_one_row_is_nearly_fitted_by_itself_against_exact_refits(far, weight):
+    """The other rows tell a little of what the coefficient of its column is."""
+    X = wide(12, 3)
+    X[0, 2] *= far
+    for learner, alpha in ((LinearRegression(), 0), (Ridge(1e-9, solver="svd"), 1e-9)):
+        assert optimism_of(learner, X, weight) == pytest.approx(exact_new_row_optimism(X, alpha, weight), rel=1e-7)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-12, 1e-18])
+def test_a_penalty_makes_the_optimism_of_a_row_with_its_own_column_finite(alpha):
+    X = wide(12, 3)
+    X[:, 2] = 0.0
+    X[0, 2] = 1.0
+    assert optimism_of(Ridge(alpha, solver="svd"), X) == pytest.approx(exact_new_row_optimism(X, alpha), rel=1e-8)
+    assert np.isinf(optimism_of(Ridge(0.0, solver="svd"), X))
+    assert np.isinf(optimism_of(LinearRegression(), X))
 
 
 @pytest.mark.parametrize(("criterion", "tolerance"), [(TwoStagePermutation(20), 0.12), (RowsAndLabels(20), 0.035)])

@@ -47,17 +47,36 @@ class Smoother:
         The diagonal of S.
     row_sums : (models, n)
         S 1, all ones when the smoother reproduces constants.
-    norms : how to compute `squared_norms`, which few need; None for smoothers that are neither least squares nor that
-        with a quadratic penalty.
+    norms : how to compute `squared_norms` and `left_out_norms`, which few need; None for smoothers that are neither
+        least squares nor that with a quadratic penalty.
+    slacks : how to compute `slack` where leverages may be near one; None where their difference from one will do.
     """
 
     leverages: Floats
     row_sums: Floats
-    norms: Callable[[], Floats] | None = None
+    norms: Callable[[], tuple[Floats, Floats]] | None = None
+    slacks: Callable[[], Floats] | None = None
 
-    @cached_property
+    @property
     def squared_norms(self) -> Floats | None:
         """Σ_j S_ij², (models, n), None where they are not known."""
+        return None if self._norms is None else self._norms[0]
+
+    @property
+    def left_out_norms(self) -> Floats | None:
+        """Σ_{j≠i} (S_ij/(1 − S_ii))², (models, n): of the weights that a fit without row i has there.
+
+        Infinite where a row is fitted by itself alone, None where they are not known.
+        """
+        return None if self._norms is None else self._norms[1]
+
+    @cached_property
+    def slack(self) -> Floats:
+        """1 − leverages, (models, n)."""
+        return np.asarray(1.0 - self.leverages if self.slacks is None else self.slacks())
+
+    @cached_property
+    def _norms(self) -> tuple[Floats, Floats] | None:
         return None if self.norms is None else self.norms()
 
     @property

@@ -230,3 +230,12 @@ def test_more_columns_than_rows_far_from_zero_left_out_against_scikit_learn(n_fo
             fold = np.arange(30) % n_folds == k
             model = Ridge(alpha).fit(X[~fold], y[~fold], None if weight is None else weight[~fold])
             np.testing.assert_allclose(row[fold], model.predict(X[fold]), rtol=1e-6)
+
+
+def test_slack_of_rows_that_are_nearly_interpolated_keeps_its_digits():
+    """Rows with a column each: 1 − leverage is alpha/(s² + alpha)."""
+    scale = np.array([1.0, 2.0, 30.0])
+    path = find_path(Ridge(fit_intercept=False), "alpha", [1e-18, 1e-9, 1.0])
+    found = path.bind(np.diag(scale)).smoother.slack
+    alphas = np.array([params["alpha"] for params in path.params])[:, None]
+    np.testing.assert_allclose(found, alphas / (scale**2 + alphas), rtol=1e-12)

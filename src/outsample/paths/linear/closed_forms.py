@@ -46,16 +46,14 @@ def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None 
     than the σ²‖S_i‖² at a row that was fitted, and much more where least squares extrapolates. Leaving row i out makes
     it new: its weights are then S_ij/(1 − S_ii), j ≠ i, which adds σ² times the mean of
     (‖S_i‖² − S_ii²)/(1 − S_ii)² − ‖S_i‖², for a projection S_ii²/(1 − S_ii) (the excess variance of Rosset &
-    Tibshirani 2020, left-out rows in place of new ones). Infinite where a row is fitted by itself alone. Where the
-    squared norms are not known, as for nearest neighbours, whose weights at new places are no larger, nothing is added.
+    Tibshirani 2020, left-out rows in place of new ones). Infinite where a row is fitted by itself alone; fits of
+    minimum norm that reproduce every label are refitted of minimum norm. Where the squared norms are not known, as for
+    nearest neighbours, whose weights at new places are no larger, nothing is added.
     """
     fixed = 2 * variance * weighted_mean(smoother.leverages, weight)
-    if smoother.squared_norms is None or variance == 0:
+    if smoother.squared_norms is None or smoother.left_out_norms is None or variance == 0:
         return fixed
-    slack = 1.0 - smoother.leverages
-    alone = slack <= _ROUNDING
-    left_out = (smoother.squared_norms - smoother.leverages**2) / np.square(np.where(alone, 1.0, slack))
-    excess = np.where(alone, np.inf, np.maximum(left_out - smoother.squared_norms, 0.0))
+    excess = np.maximum(smoother.left_out_norms - smoother.squared_norms, 0.0)
     return fixed + variance * weighted_mean(excess, weight)
 
 
@@ -85,6 +83,5 @@ def leave_one_out_losses(smoother: Smoother, y: Array, fitted: Array) -> Floats:
     residuals = np.square(y - fitted)
     if residuals.ndim == 3:
         residuals = residuals.mean(axis=-1)
-    slack = 1.0 - smoother.leverages
-    alone = slack <= _ROUNDING
-    return np.where(alone, np.inf, residuals / np.square(np.where(alone, 1.0, slack)))
+    alone = smoother.slack <= _ROUNDING
+    return np.where(alone, np.inf, residuals / np.square(np.where(alone, 1.0, smoother.slack)))

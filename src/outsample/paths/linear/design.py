@@ -15,6 +15,7 @@ from outsample.data.tables import Table, n_rows, split_rows
 from outsample.paths.base import Design, Path, Smoother, confusion_shares
 from outsample.paths.linear.fits import LinearFits, as_targets, combined
 from outsample.paths.linear.left_out import left_out
+from outsample.paths.linear.row_norms import row_norms
 from outsample.running.arrays import Array, Floats
 from outsample.running.threads import cached_property
 
@@ -91,11 +92,16 @@ class LinearDesign(Design):
         return Smoother(
             self._gathered(lambda part: part.fits.smoother.leverages),
             self._gathered(lambda part: part.fits.smoother.row_sums),
-            self._squared_norms,
+            self._norms,
+            self._slack,
         )
 
-    def _squared_norms(self) -> Floats:
-        return self._gathered(lambda part: part.fits.squared_norms)
+    def _norms(self) -> tuple[Floats, Floats]:
+        both = self._gathered(lambda part: np.stack(row_norms(part.fits), axis=1))
+        return both[:, 0], both[:, 1]
+
+    def _slack(self) -> Floats:
+        return self._gathered(lambda part: part.fits.slack(slice(None)))
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:

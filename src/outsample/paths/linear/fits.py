@@ -7,6 +7,7 @@ keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from outsample.running.arrays import Array, Floats, chunks
 from outsample.running.threads import cached_property
 
 # Below this, 1 − leverage is computed from what is lost instead of from the difference, which cancels.
-_CANCELLATION = 1e-3
+CANCELLATION = 1e-3
+# A label whose unit vector has no more than this of its squared length outside the basis is in the basis: directions
+# are known to ten digits.
+_INSIDE = 1e-20
 # Rows evaluated at a time where only sums over rows are kept; fixed, so that results have the same bits
 # whatever the number of draws.
 _ROW_BLOCK = 8192
@@ -33,11 +37,21 @@ class LinearFits:
     lost : (models, r), 1 − kept, computed by the caller without cancellation.
     weight : (n,) or None.
     constant : whether the first direction is the constant, which every model then keeps whole.
+    limit : how to compute what a fit with next to no penalty loses, (r, r) in any unit, where a fit that loses nothing
+        is of minimum norm: labels that the basis reproduces then have I − S ∝ L limit Lᵀ W. None where it is not known.
     """
 
-    def __init__(self, basis: Floats, kept: Floats, lost: Floats, weight: Floats | None, constant: bool) -> None:
+    def __init__(
+        self,
+        basis: Floats,
+        kept: Floats,
+        lost: Floats,
+        weight: Floats | None,
+        constant: bool,
+        limit: Callable[[], Floats] | None = None,
+    ) -> None:
         self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
-        self.constant = constant
+        self.constant, self._limit = constant, limit
         self._last: tuple[Floats, Floats] | None = None
 
     def coefficients(self, y: Floats) -> Floats:
@@ -113,19 +127,44 @@ class LinearFits:
         return np.asarray(energy)
 
     @cached_property
-    def _tight(self) -> NDArray[np.intp]:
+    def tight(self) -> NDArray[np.intp]:
         """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
-        return np.flatnonzero(1.0 - self._leverages[1] < _CANCELLATION)
+        return np.flatnonzero(1.0 - self._leverages[1] < CANCELLATION)
 
     def slack(self, models: slice) -> Floats:
         """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
         slack = 1.0 - self._leverages[0][models]
-        tight = self._tight
+        tight = self.tight
         if len(tight):
-            energy = self._energy(tight)
-            outside = self._outside(np.ones(len(slack[0])), energy.sum(axis=1), tight)
-            slack[:, tight] = outside + self.lost[models] @ energy.T
+            slack[:, tight] = self._slack_outside + self.lost[models] @ self._energy(tight).T
         return slack
+
+    @cached_property
+    def _slack_outside(self) -> Floats:
+        """1 − leverage of the whole basis at the tight rows, which all models have in common."""
+        outside = np.zeros(len(self.tight))
+        for part in chunks(self.basis[self.tight]):
+            outside[part] = np.square(self.outside(self.tight[part])).sum(axis=1)
+        return outside
+
+    def outside(self, rows: NDArray[np.intp]) -> Floats:
+        """What of unit vectors is not in the basis, (rows, n): rows of I − U Uᵀ with U = √W L.
+
+        Projected twice, because U is orthonormal up to rounding only.
+        """
+        if self.reproduced[rows].all():
+            return np.zeros((len(rows), len(self.basis)))
+        orthonormal = scaled_rows(self.basis, self.weight)
+        outside = -orthonormal[rows] @ orthonormal.T
+        outside[np.arange(len(rows)), rows] += 1.0
+        outside -= (outside @ orthonormal) @ orthonormal.T
+        outside[np.square(outside).sum(axis=1) <= _INSIDE] = 0.0
+        return np.asarray(outside)
+
+    @cached_property
+    def limit(self) -> Floats | None:
+        """What a fit with next to no penalty loses, (r, r) in any unit, None where that is not known."""
+        return None if self._limit is None else self._limit()
 
     @cached_property
     def reproduced(self) -> NDArray[np.bool_]:
@@ -133,17 +172,14 @@ class LinearFits:
         counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
         return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
 
-    def _outside(self, whole: Floats, inside: Floats, rows: NDArray[np.intp]) -> Floats:
-        """`whole − inside` at `rows`, exactly zero where the basis reproduces every label."""
-        return np.where(self.reproduced[rows], 0.0, whole[rows] - inside)
-
     def residuals(self, y: Floats) -> Floats:
         """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
         residuals = np.asarray(y - self.fitted(y))
-        tight = self._tight
+        tight = self.tight
         if len(tight):
             basis, coefficients = self.basis[tight], self.coefficients(y)
-            outside = self._outside(y, basis @ coefficients, tight)
+            # Exactly zero where the basis reproduces every label.
+            outside = np.where(self.reproduced[tight], 0.0, y[tight] - basis @ coefficients)
             residuals[:, tight] = outside + combined(self.lost, coefficients, basis)
         return residuals
 
@@ -175,6 +211,11 @@ def with_constant(directions: Floats, weight: Floats | None, n: int) -> Floats:
     """The basis with the constant direction in front; `n` and `weight` are those of the fitted rows."""
     total = float(n) if weight is None else float(weight.sum())
     return np.column_stack([np.full(len(directions), total**-0.5), directions])
+
+
+def limit_of(directions: Floats, constant: bool) -> Floats:
+    """What directions lose of a fit with next to no penalty, with that of the constant, nothing, in front."""
+    return np.pad(directions, (int(constant), 0))
 
 
 def as_targets(y: Array) -> Floats:

@@ -23,7 +23,7 @@ from outsample.estimators import LeadingColumns
 from outsample.paths.base import Design, Path
 from outsample.paths.linear.bases import Basis, fitted_bases
 from outsample.paths.linear.design import LinearDesign, Part
-from outsample.paths.linear.fits import LinearFits, centred, scaled_rows, with_constant
+from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
@@ -180,7 +180,11 @@ class Columns:
             new = (table[:, varying] - means) @ inverse
             return with_constant(new, weight, n) if intercept else new
 
-        fits = LinearFits(basis, kept, 1.0 - kept, weight, constant=intercept)
+        def limit() -> Floats:
+            scaled = inverse / np.abs(inverse).max(initial=0.0)
+            return limit_of(scaled.T @ scaled, intercept)
+
+        fits = LinearFits(basis, kept, 1.0 - kept, weight, intercept, limit)
         return Part(models, fits, evaluated, kept, least_slack)
 
 

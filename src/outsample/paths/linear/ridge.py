@@ -16,7 +16,7 @@ from outsample.data.learners import with_params
 from outsample.data.tables import Table
 from outsample.paths.base import Design
 from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, Part
-from outsample.paths.linear.fits import LinearFits, centred, scaled_rows, with_constant
+from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
 from outsample.paths.refit import GridPath
 from outsample.running.arrays import Array, Floats
 
@@ -90,7 +90,10 @@ def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool
         new = (check_array(X_new, dtype=np.float64) - means) @ (axes / singular)
         return with_constant(new, weight, len(X)) if intercept else new
 
-    fits = LinearFits(basis, kept, lost, weight, constant=intercept)
+    def limit() -> Floats:
+        return limit_of(np.diag(np.square(singular.min(initial=np.inf) / singular)), intercept)
+
+    fits = LinearFits(basis, kept, lost, weight, intercept, limit)
     return Part(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
 
 
@@ -173,7 +176,12 @@ def _kernel_part(estimator: BaseEstimator, X: Table, alphas: Floats, weight: Flo
     shifted = values + alphas[:, None]
     if (shifted <= _SINGULAR * np.abs(shifted).max(axis=1, keepdims=True)).any():
         return None
-    fits = LinearFits(vectors / root[:, None], values / shifted, alphas[:, None] / shifted, weight, constant=False)
+    lost = alphas[:, None] / shifted
+
+    def limit() -> Floats:
+        return np.diag(values.min() / values)
+
+    fits = LinearFits(vectors / root[:, None], values / shifted, lost, weight, constant=False, limit=limit)
 
     def evaluated(X_new: Table) -> Floats:
         new = check_array(X_new, dtype=[np.float64, np.float32])
