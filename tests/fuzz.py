@@ -25,6 +25,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -62,18 +63,18 @@ CLASSIFIERS: list[tuple[Any, dict[str, list[Any]]]] = [
 
 TREES, ANY, NEVER = 1e-9, 0.0, np.inf
 """Least variance of y at which predictions follow its unit: trees of scikit-learn take one below 2e-16 in a leaf for
-none, and Lasso has a penalty in the unit of y."""
+none, which rows that a forest draws twice have by rounding only, and Lasso has a penalty in the unit of y."""
 
 REGRESSORS: list[tuple[Any, dict[str, list[Any]], float]] = [
     (DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 3, 7]}, TREES),
     (DecisionTreeRegressor(random_state=0), {"max_depth": [1, 2, None]}, TREES),
     (KNeighborsRegressor(), {"n_neighbors": [1, 3, 7]}, ANY),
     (LinearRegression(), {"fit_intercept": [True, False]}, ANY),
-    (Ridge(solver="svd"), {"alpha": [1e-6, 0.1, 10.0]}, ANY),
+    (Ridge(solver="svd"), {"alpha": [1e-12, 0.1, 10.0]}, ANY),
     (make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 10.0]}, ANY),
     (Lasso(tol=1e-10, max_iter=100_000), {"alpha": [0.01, 0.1]}, NEVER),
     (GradientBoostingRegressor(n_estimators=4, random_state=0), {"n_estimators": [1, 4]}, TREES),
-    (RandomForestRegressor(5, random_state=0), {"max_depth": [1, 3]}, TREES),
+    (RandomForestRegressor(5, random_state=0), {"max_depth": [1, 3]}, NEVER),
     (DummyRegressor(), {"strategy": ["mean", "median"]}, ANY),
 ]
 
@@ -106,6 +107,10 @@ CRITERIA = [
 
 UNITS = {"squared": 2, "absolute": 1, "r2": 0}
 """Power of the unit of y that a loss is in."""
+
+NEXT_TO_NOTHING = 1e-6
+"""Share of the spread of y below which risks are compared by that spread: those of fits that reproduce every label are
+rounding."""
 
 ROW_CRITERIA = ("kfold", "loo", "holdout", "nested-kfold", "bootstrap", "632", "632+")
 UPPER_LIMITS = ("discrepancy", "expected-discrepancy")
@@ -279,16 +284,23 @@ def _same(first: Any, second: Any, close: float = 0.0, scale: float | None = Non
     return alike and bool((np.abs(first[finite] - second[finite]) <= close * largest).all())
 
 
-def _differences(first: Answer, second: Answer, close: float = 0.0) -> list[str]:
+def _differences(case: Case, first: Answer, second: Answer, close: float = 0.0) -> list[str]:
     """What differs, in words; errors that are nothing but rounding are small against the risk."""
     risks = np.concatenate([first.in_sample, first.out_sample])
-    scale = np.abs(risks[np.isfinite(risks)]).max(initial=0.0)
+    least = 0.0 if is_classifier(case.estimator) else NEXT_TO_NOTHING * np.std(case.y) ** _power(first.loss)
+    scale = np.abs(risks[np.isfinite(risks)]).max(initial=least)
     second = second.in_order_of(first)
     return [
         f"{name} {getattr(first, name)} became {getattr(second, name)}"
         for name in NUMBERS
         if not _same(getattr(first, name), getattr(second, name), close, scale)
     ]
+
+
+def _power(loss: Any) -> int:
+    """Power of the unit of y that a loss or score is in."""
+    name = str(getattr(loss, "name", loss))
+    return 1 if "absolute" in name else UNITS[name]
 
 
 def adds_up(case: Case, answer: Answer) -> list[str]:
@@ -321,14 +333,14 @@ def is_a_number(case: Case, answer: Answer) -> list[str]:
 
 def repeats(case: Case, answer: Answer) -> list[str]:
     """The same seed gives the same bits."""
-    return _differences(answer, ask(case))
+    return _differences(case, answer, ask(case))
 
 
 def ignores_weights_of_one(case: Case, answer: Answer) -> list[str]:
     """Weights that are all one are no weights."""
     if case.weight is not None or not takes_weight(case.estimator):
         return []
-    return _differences(answer, ask(replace(case, weight=np.ones(len(case.y)))), CLOSE)
+    return _differences(case, answer, ask(replace(case, weight=np.ones(len(case.y)))), CLOSE)
 
 
 def ignores_rows_of_no_weight(case: Case, answer: Answer) -> list[str]:
@@ -337,7 +349,7 @@ def ignores_rows_of_no_weight(case: Case, answer: Answer) -> list[str]:
         return []
     kept = np.flatnonzero(case.weight)
     X = case.X.iloc[kept] if isinstance(case.X, pd.DataFrame) else case.X[kept]
-    return _differences(answer, ask(replace(case, X=X, y=case.y[kept], weight=case.weight[kept])), CLOSE)
+    return _differences(case, answer, ask(replace(case, X=X, y=case.y[kept], weight=case.weight[kept])), CLOSE)
 
 
 def ignores_the_unit_of_y(case: Case, answer: Answer) -> list[str]:
@@ -346,7 +358,7 @@ def ignores_the_unit_of_y(case: Case, answer: Answer) -> list[str]:
     name = getattr(answer.loss, "name", answer.loss)
     if name not in UNITS or case.least_variance == NEVER or np.var(case.y) * min(1, unit**2) <= case.least_variance:
         return []
-    if case.least_variance == TREES and case.weight is not None:
+    if case.least_variance == TREES and (case.weight is not None or isinstance(case.criterion, outsample.Bootstrap)):
         return []  # rounding gives leaves of equal labels a variance, which depends on the unit in scikit-learn's trees
     other, factor = ask(replace(case, y=case.y * unit)).in_order_of(answer), unit ** UNITS[name]
     complaints = [] if other.chosen == answer.chosen else [f"chose {answer.chosen}, with y * {unit:g} {other.chosen}"]
@@ -360,7 +372,7 @@ def ignores_names_of_classes(case: Case, answer: Answer) -> list[str]:
     if not is_classifier(case.estimator) or case.loss in ("f1", "precision", "recall"):
         return []
     codes = np.unique(case.y, return_inverse=True)[1]
-    return _differences(answer, ask(replace(case, y=np.array(["ant", "bee", "cat"])[codes])))
+    return _differences(case, answer, ask(replace(case, y=np.array(["ant", "bee", "cat"])[codes])))
 
 
 def ignores_the_order_of_the_grid(case: Case, answer: Answer) -> list[str]:
@@ -368,7 +380,7 @@ def ignores_the_order_of_the_grid(case: Case, answer: Answer) -> list[str]:
     if case.grid is None:
         return []
     other = ask(replace(case, grid={name: values[::-1] for name, values in case.grid.items()}))
-    return _differences(*(replace(a, monte_carlo_error=None) for a in (answer, other)), CLOSE)
+    return _differences(case, *(replace(a, monte_carlo_error=None) for a in (answer, other)), CLOSE)
 
 
 def ignores_repeated_candidates(case: Case, answer: Answer) -> list[str]:
@@ -385,25 +397,31 @@ def ignores_the_layout_of_x(case: Case, answer: Answer) -> list[str]:
         return []
     plain = np.ascontiguousarray(np.asarray(case.X))
     other = np.asfortranarray(plain) if np.asarray(case.X).flags.c_contiguous else plain
-    return _differences(answer, ask(replace(case, X=other)), CLOSE)
+    return _differences(case, answer, ask(replace(case, X=other)), CLOSE)
 
 
 def agrees_with_refits(case: Case, answer: Answer) -> list[str]:
     """Fast paths and refits by scikit-learn say the same of left-out rows.
 
     Not compared where ties are broken differently: neighbours that are equally far away, splits of classes that gain
-    the same.
+    the same, classes of the same frequency that constant columns cannot tell apart, so that decision values are zero up
+    to rounding. Nor where scikit-learn's descent stopped before its end.
     """
     neighbours = "Neighbors" in str(case.estimator) and _plain(case.X).dtype.kind == "i"
-    tied = neighbours or "DecisionTreeClassifier" in str(case.estimator)
+    undecided = isinstance(case.estimator, LogisticRegression) and not np.ptp(_plain(case.X), axis=0).any()
+    tied = neighbours or undecided or "DecisionTreeClassifier" in str(case.estimator)
     if case.criterion_name not in ROW_CRITERIA or tied or (case.criterion_name == "loo" and len(case.y) > 30):
         return []
-    refitted = ask(case, fast=False)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        refitted = ask(case, fast=False)
+    if any(issubclass(warning.category, ConvergenceWarning) for warning in told):
+        return []
     # What one random partition leaves to chance is told where further ones take no fit, and nowhere else.
     if case.criterion_name == "kfold":
         answer, refitted = (replace(a, monte_carlo_error=None) for a in (answer, refitted))
     # scikit-learn computes in the precision of X, fast paths in double precision.
-    return _differences(answer, refitted, 1e-2 if _plain(case.X).dtype == np.float32 else 1e-4)
+    return _differences(case, answer, refitted, 1e-2 if _plain(case.X).dtype == np.float32 else 1e-4)
 
 
 def agrees_with_scikit_learn(case: Case, answer: Answer) -> list[str]:
