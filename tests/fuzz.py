@@ -410,18 +410,14 @@ def agrees_with_refits(case: Case, answer: Answer) -> list[str]:
 
     Not compared where ties are broken differently: neighbours that are equally far away, splits of classes that gain
     the same, classes of the same frequency that constant columns cannot tell apart, so that decision values are zero up
-    to rounding. Nor where scikit-learn's descent stopped before its end.
+    to rounding.
     """
     neighbours = "Neighbors" in str(case.estimator) and _plain(case.X).dtype.kind == "i"
     undecided = isinstance(case.estimator, LogisticRegression) and not np.ptp(_plain(case.X), axis=0).any()
     tied = neighbours or undecided or "DecisionTreeClassifier" in str(case.estimator)
     if case.criterion_name not in ROW_CRITERIA or tied or (case.criterion_name == "loo" and len(case.y) > 30):
         return []
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ConvergenceWarning)
-        refitted = ask(case, fast=False)
-    if any(issubclass(warning.category, ConvergenceWarning) for warning in told):
-        return []
+    refitted = ask(case, fast=False)
     # What one random partition leaves to chance is told where further ones take no fit, and nowhere else.
     if case.criterion_name == "kfold":
         answer, refitted = (replace(a, monte_carlo_error=None) for a in (answer, refitted))
@@ -460,11 +456,16 @@ PROMISES = (
 )
 
 
+WHATEVER_CONVERGES = (adds_up, is_a_number, repeats)
+"""Promises that are kept by descents too that stopped before their end and warned of it; where they stop depends on
+where they began."""
+
+
 def broken_promises(case: Case) -> tuple[str, list[str]]:
     """("answered" or why not, what is wrong with the answer)."""
     kept = copy.deepcopy((case.X, case.y, case.weight))
     try:
-        answer = ask(case)
+        answer, stopped = _told(lambda: ask(case))
     except (ValueError, TypeError) as error:
         return f"refused: {case.criterion_name}", [] if _is_one_sentence(str(error)) else [f"refusal: {error}"]
     except FitError as error:
@@ -476,10 +477,20 @@ def broken_promises(case: Case) -> tuple[str, list[str]]:
     found = [] if _untouched(kept, (case.X, case.y, case.weight)) else ["the user's data were changed"]
     for promise in PROMISES:
         try:
-            found += [f"{promise.__name__}: {complaint}" for complaint in promise(case, answer)]
+            complaints, stopped_here = _told(lambda promise=promise: promise(case, answer))
+            if promise in WHATEVER_CONVERGES or not (stopped or stopped_here):
+                found += [f"{promise.__name__}: {complaint}" for complaint in complaints]
         except Exception as error:
             found.append(f"{promise.__name__}: {type(error).__name__}: {error}")
     return "answered", found
+
+
+def _told(asked: Callable[[], Any]) -> tuple[Any, bool]:
+    """(the answer, whether a descent warned that it stopped before its end)."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        answer = asked()
+    return answer, any(issubclass(warning.category, ConvergenceWarning) for warning in told)
 
 
 def _is_one_sentence(message: str) -> bool:
