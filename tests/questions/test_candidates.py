@@ -9,7 +9,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample.paths.refit import RefitPath
-from outsample.questions.candidates import branches, candidates_of, least_first
+from outsample.questions.candidates import branches, candidates_of
+from outsample.questions.contest import least_first
 
 
 def served(parts):
