@@ -17,7 +17,6 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.data.lending import lend
 from outsample.data.tables import Table
-from outsample.losses.whole_set import SetLoss
 from outsample.paths.penalised.approximate import left_out_predictors, reproduced_left_out
 from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.problem import Problem
@@ -173,7 +172,7 @@ def _standard_error(table: LeftOut | None) -> Floats | None:
 
 def _left_out_losses(problem: Problem, left_out: Array) -> LeftOut | None:
     """The losses of the rows, each left out; None for losses of whole sets."""
-    if isinstance(problem.loss, SetLoss):
+    if not problem.loss.per_row:
         return None
     return LeftOut(problem.loss.pointwise(problem.y, left_out), problem.weight, np.arange(problem.n_samples))
 

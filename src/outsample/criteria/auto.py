@@ -13,7 +13,6 @@ from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.curve.risk_curve import RiskCurve
-from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
 
@@ -51,7 +50,7 @@ class Auto(Criterion):
         if problem.groups is not None or problem.target.n_outputs > 1:
             what = "labels come in groups" if problem.groups is not None else "there are several columns of labels"
             return Permutation(self.episodes), f"{what}, which it can permute together"
-        if isinstance(problem.loss, SquaredLoss) and problem.design.smoother is not None:
+        if problem.loss.quadratic and problem.design.smoother is not None:
             reason = "the fit is linear in y, so that its optimism has a closed form and nothing is refitted"
             return TwoStagePermutation(self.episodes), reason
         if _left_out_is_free(problem):

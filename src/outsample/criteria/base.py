@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from sklearn.base import BaseEstimator
+
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import usual_score
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
@@ -49,13 +51,17 @@ class Criterion(ABC):
     def curve(self, problem: Problem) -> RiskCurve:
         """The risk curve of the problem's path."""
         start = time.perf_counter()
-        if isinstance(problem.loss, OwnScore) and not self.stands_for_scikit_learn:
+        if not problem.loss.reads_predictions and not self.stands_for_scikit_learn:
             raise ValueError(f"criterion {self.name!r} needs a loss of predictions, not the estimator's own score")
         self.check(problem)
         return replace(self._curve(problem), seconds=time.perf_counter() - start)
 
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
+
+    def for_learner(self, estimator: BaseEstimator) -> Criterion:
+        """The criterion as it is meant for an estimator, before the settings of a grid are known."""
+        return self
 
     def keeping_predictions(self) -> Criterion:
         """The criterion that also keeps the predictions of rows left out, where it leaves rows out."""
@@ -91,7 +97,7 @@ class RowCriterion(Criterion):
         n = problem.n_samples
         splits = self.splits(problem)
         splits.warn()
-        if self.keep_predictions and isinstance(problem.loss, OwnScore):
+        if self.keep_predictions and not problem.loss.reads_predictions:
             raise ValueError(
                 'keep_predictions=True, which honest="bootstrap" needs, goes with a loss of predictions, not with the '
                 "estimator's own score; name a loss"

@@ -15,7 +15,6 @@ from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.evidence.rows import BAG_LEARNERS, BAGS, FitsOnRows
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.bags import (
     OutOfBag,
@@ -90,7 +89,7 @@ class Bootstrap(Criterion):
         bags = draw_bags(units, self.n_bags, child_seed(problem.seed, ROW_SPLITS, BAGS))
         if self.kind == "optimism":
             return self._by_optimism(problem, bags)
-        if isinstance(problem.loss, SetLoss):
+        if not problem.loss.per_row:
             return self._by_sets(problem, bags)
         return self._by_rows(problem, bags, units)
 

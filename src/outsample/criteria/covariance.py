@@ -20,7 +20,6 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.evidence.references import choose_reference, drawn_optimism, error_around
 from outsample.losses.base import weighted_mean
-from outsample.losses.pointwise import SquaredLoss
 from outsample.problem import Problem, pose
 from outsample.resampling.references import Reference, ValueReference
 from outsample.running.arrays import Floats
@@ -98,7 +97,7 @@ def _freedom_note(problem: Problem, reference: Reference, optimism: Floats) -> t
 
 def _degrees(problem: Problem, reference: Reference, optimism: Floats) -> Floats | None:
     """Σ cov(y*_i, g*_i)/σ², (models,); None where the reference has no single noise variance."""
-    if not isinstance(reference, ValueReference) or not isinstance(problem.loss, SquaredLoss):
+    if not isinstance(reference, ValueReference) or not problem.loss.quadratic:
         return None
     if reference.variance == 0:
         return None
@@ -108,7 +107,7 @@ def _degrees(problem: Problem, reference: Reference, optimism: Floats) -> Floats
 def _exact_optimism(problem: Problem, reference: Reference) -> Floats | None:
     """2 σ² tr(S)/n where the fit is linear in y: the mean over all labels the reference could draw, (models,)."""
     smoother = problem.design.smoother
-    if smoother is None or not isinstance(reference, ValueReference) or not isinstance(problem.loss, SquaredLoss):
+    if smoother is None or not isinstance(reference, ValueReference) or not problem.loss.quadratic:
         return None
     return 2 * reference.variance * weighted_mean(smoother.leverages, problem.weight)
 

@@ -6,13 +6,14 @@ less so the more rows are kept for the fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.model_selection import BaseShuffleSplit
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import BaseShuffleSplit, KFold
 
-from outsample.criteria.base import RowCriterion
+from outsample.criteria.base import Criterion, RowCriterion
 from outsample.curve.left_out import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
@@ -125,6 +126,16 @@ class CrossValidation(RowCriterion):
                 raise ValueError(f"cv must be at least 2 folds, got {cv}")
         elif isinstance(cv, str) or (cv is not None and not hasattr(cv, "split")):
             object.__setattr__(self, "cv", _listed(cv))
+
+    def for_learner(self, estimator: BaseEstimator) -> Criterion:
+        """Folds as scikit-learn makes them for this estimator.
+
+        A pipeline whose last step is still empty is no classifier to scikit-learn, so that a number of folds means
+        folds that are not stratified.
+        """
+        if hasattr(estimator, "predict") or self.shuffle or not isinstance(self.cv, int | np.integer):
+            return self
+        return replace(self, cv=KFold(self.cv))
 
     def splits(self, problem: Problem) -> Splits:
         return self._partition(problem, 0)

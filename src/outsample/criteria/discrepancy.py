@@ -15,7 +15,6 @@ from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
 from outsample.losses.base import weighted_mean
-from outsample.losses.pointwise import ZeroOneLoss
 from outsample.problem import Problem
 from outsample.resampling.labels import HalfFlips, LabelDraws, LabelScheme, RademacherSigns
 from outsample.running.arrays import Floats
@@ -28,7 +27,7 @@ def check_two_classes(name: str, problem: Problem) -> None:
         n_classes = problem.target.n_classes
         kind = "real values" if n_classes is None else f"{n_classes} classes"
         raise ValueError(f'criterion {name!r} is for two classes, y has {kind}; use "permutation" or "kfold"')
-    if not isinstance(problem.loss, ZeroOneLoss):
+    if not problem.loss.unit_interval:
         raise ValueError(f'criterion {name!r} is for zero-one loss, the loss is {problem.loss.name!r}; use "kfold"')
     if problem.groups is not None:
         raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')

@@ -18,7 +18,6 @@ import outsample.penalties as penalties
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step
-from outsample.losses.pointwise import SquaredLoss
 from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance
 from outsample.problem import Problem
 from outsample.running.arrays import Floats
@@ -33,7 +32,7 @@ class FormulaCriterion(Criterion):
         """Estimated out-sample error of every model, (models,)."""
 
     def check(self, problem: Problem) -> None:
-        if not isinstance(problem.loss, SquaredLoss):
+        if not problem.loss.quadratic:
             raise ValueError(
                 f"criterion {self.name!r} is a formula for squared loss, the loss is {problem.loss.name!r}; "
                 'use "permutation" or "kfold"'

@@ -16,8 +16,7 @@ from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
-from outsample.losses.pointwise import SquaredLoss
-from outsample.losses.whole_set import FRESH_LABELS, SetLoss
+from outsample.losses.whole_set import FRESH_LABELS
 from outsample.paths.linear.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws, LabelScheme, RademacherSigns, WithReplacement
@@ -137,7 +136,7 @@ def _is_positive(value: Any) -> bool:
 
 def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:
     """Whether all arrangements were fitted, and each fit was judged on all of them or in closed form."""
-    return draws.exhaustive and (not isinstance(problem.loss, SetLoss) or len(draws) <= FRESH_LABELS)
+    return draws.exhaustive and (problem.loss.per_row or len(draws) <= FRESH_LABELS)
 
 
 def _spread_of_mean(draws: Floats) -> Floats:
@@ -238,7 +237,7 @@ class Rademacher(LabelCriterion):
 
 def _smoother(problem: Problem) -> Any:
     """The linear smoother behind the path, where squared loss makes closed forms exact."""
-    return problem.design.smoother if isinstance(problem.loss, SquaredLoss) else None
+    return problem.design.smoother if problem.loss.quadratic else None
 
 
 def _refuse_groups(name: str, problem: Problem) -> None:

@@ -13,7 +13,6 @@ from outsample.curve.left_out import error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import Tested, evidence_of_folds, split_generator
 from outsample.losses.base import weighted_mean
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, one_row_out
 from outsample.running.arrays import Floats, Rows
@@ -68,7 +67,7 @@ class LeaveOneOut(RowCriterion):
             splits,
             partition=np.arange(problem.n_samples),
             keep=self.keep_predictions,
-            pooled=isinstance(problem.loss, SetLoss),
+            pooled=not problem.loss.per_row,
         )
         return self._record(problem, splits, found)
 

@@ -16,7 +16,6 @@ from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
 from outsample.losses.base import weighted_mean
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.bags import drawing_units
 from outsample.running.arrays import Floats
@@ -134,7 +133,7 @@ class NestedCrossValidation(Criterion):
         object.__setattr__(self, "repeats", whole_number("repeats", self.repeats))
 
     def check(self, problem: Problem) -> None:
-        if isinstance(problem.loss, SetLoss):
+        if not problem.loss.per_row:
             raise ValueError(
                 f"criterion {self.name!r} needs one loss per sample, {problem.loss.name} judges whole sets; "
                 'use "kfold" instead'

@@ -21,7 +21,6 @@ from outsample.evidence.folds import least, length, mean_over_folds, moves_of_fo
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
 from outsample.evidence.rows import evidence_of_folds
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
@@ -94,7 +93,7 @@ class RowsAndLabels(Criterion):
 
 def _table(problem: Problem, predicted: Array) -> LeftOut | None:
     """The losses of the rows, each left out by its fold; None for losses of whole sets."""
-    if isinstance(problem.loss, SetLoss):
+    if not problem.loss.per_row:
         return None
     return LeftOut(problem.loss.pointwise(problem.y, predicted), problem.weight)
 

@@ -19,7 +19,6 @@ from outsample.data.learners import fit, respond, seeded, with_params
 from outsample.evidence.folds import least, length
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, error_around, moves_of_draws, optimism_around
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.running.arrays import Floats
@@ -115,7 +114,7 @@ class TwoStagePermutation(Criterion):
 def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
     """(class frequencies of a model at every row, (n, classes), None where it has none; fits that took)."""
     classes = problem.target.classes
-    if classes is None or isinstance(problem.loss, SetLoss):
+    if classes is None or not problem.loss.per_row:
         return None, 0
     if problem.response == "predict_proba":
         return problem.fitted[model], 0

@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from outsample.evidence.rows import split_seed
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, cross_validation_splits
 from outsample.running.arrays import Array, Floats, Rows
@@ -95,7 +94,7 @@ def _between_partitions(problem: Problem, n_folds: int, predicted: Array, answer
 
 def _between_fits(problem: Problem, n_folds: int, first: Array, second: Array, tested: Rows) -> Floats:
     """√(V/n) from two left-out predictions of the tested rows, row by row where there is a loss per row."""
-    if isinstance(problem.loss, SetLoss):
+    if not problem.loss.per_row:
         apart = _risk(problem, first, tested) - _risk(problem, second, tested)
         return np.asarray(apart[None] / np.sqrt(2 * n_folds))
     labels, share = problem.y[tested], np.ones(len(tested)) if problem.weight is None else problem.weight[tested]

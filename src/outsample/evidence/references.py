@@ -18,8 +18,6 @@ from outsample.data.learners import FitError, fit, respond, seeded
 from outsample.evidence.folds import least, length, mean_over_folds, moves_between, moves_of_folds, shuffled_folds
 from outsample.evidence.rows import evidence_of_folds
 from outsample.losses.base import label_variance, weighted_mean
-from outsample.losses.pointwise import SquaredLoss
-from outsample.losses.whole_set import SetLoss
 from outsample.paths.base import Smoother
 from outsample.paths.dispatch import find_path
 from outsample.paths.linear.closed_forms import degrees_of_freedom, new_row_optimism
@@ -44,7 +42,7 @@ def optimism_around(problem: Problem, reference: Reference, draws: range, planne
     The exact one is that of new rows, see `new_row_optimism`. Drawn labels are spread evenly: each is right on its
     own, and the mean over a few varies less than if they were independent.
     """
-    smoother = problem.design.smoother if isinstance(problem.loss, SquaredLoss) else None
+    smoother = problem.design.smoother if problem.loss.quadratic else None
     if smoother is not None and isinstance(reference, ValueReference):
         return new_row_optimism(smoother, reference.variance, problem.weight)[None], 0
     return drawn_optimism(problem, reference, draws, planned=planned, evenly=True), len(draws)
@@ -305,7 +303,7 @@ def _share(believed: float, risk: float, ignored: float) -> float:
 
 def has_frequencies(problem: Problem) -> bool:
     """Whether the learner predicts the class of which it gives the greatest frequency, so that either tells both."""
-    if problem.target.classes is None or isinstance(problem.loss, SetLoss):
+    if problem.target.classes is None or not problem.loss.per_row:
         return False
     learner = problem.path.estimator
     last = learner.steps[-1][1] if isinstance(learner, Pipeline) else learner
@@ -314,7 +312,7 @@ def has_frequencies(problem: Problem) -> bool:
 
 def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> float:
     """Risk of predictions on labels that follow the frequencies."""
-    if isinstance(problem.loss, SetLoss):
+    if not problem.loss.per_row:
         return float(problem.loss.risk(frequencies.argmax(axis=1), fitted, problem.weight))
     n, n_classes = frequencies.shape
     expected = sum(frequencies[:, c] * problem.loss.pointwise(np.full(n, c), fitted) for c in range(n_classes))

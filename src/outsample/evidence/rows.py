@@ -10,7 +10,6 @@ import numpy as np
 from outsample.curve.left_out import LeftOut
 from outsample.data.learners import FitError
 from outsample.data.tables import Table, split_rows
-from outsample.losses.whole_set import SetLoss
 from outsample.paths.base import Design
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
@@ -119,7 +118,7 @@ class _FoldJudge:
     def __init__(self, problem: Problem, splits: Splits) -> None:
         self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight
         self.alone = len(splits.tested) <= len(splits)
-        per_row = not isinstance(self.loss, SetLoss)
+        per_row = self.loss.per_row
         numbers = len(problem.path) * problem.n_samples
         self.writes_losses = per_row and (self.alone or 8 * numbers <= problem.run.memory)
 

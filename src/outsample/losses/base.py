@@ -50,6 +50,9 @@ class Loss(ABC):
     responses : prediction methods it can read, the preferred one first.
     statistic : a summary per fit that is all this loss needs, if there is one.
     unit_interval : whether every loss lies in {0, 1}, so that binomial and Hoeffding arguments apply.
+    per_row : whether every row has a loss of its own; otherwise the loss judges a whole set of predictions.
+    quadratic : whether it is the squared error, for which linear smoothers have closed forms.
+    reads_predictions : whether it is computed from predictions; otherwise fitted models are asked themselves.
     """
 
     name: str
@@ -57,6 +60,9 @@ class Loss(ABC):
     responses: tuple[str, ...] = ("predict",)
     statistic: Statistic | None = None
     unit_interval: bool = False
+    per_row: bool = True
+    quadratic: bool = False
+    reads_predictions: bool = True
 
     @property
     def range(self) -> tuple[float, float]:

@@ -50,6 +50,7 @@ class SquaredLoss(Loss):
     name = "squared"
     task = "regression"
     statistic = "moments"
+    quadratic = True
 
     @property
     def range(self) -> tuple[float, float]:

@@ -44,6 +44,7 @@ class SetLoss(Loss):
     """
 
     trailing: bool = False
+    per_row = False
 
     @property
     def on_new_data(self) -> str:
@@ -245,6 +246,7 @@ class OwnScore(SetLoss):
 
     name = "score"
     responses = ("score",)
+    reads_predictions = False
 
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         raise TypeError("the estimator's own score is asked of fitted models, not computed from predictions")

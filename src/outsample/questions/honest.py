@@ -26,7 +26,6 @@ from outsample.criteria.labels import Permutation
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
 from outsample.losses.base import weighted_mean
-from outsample.losses.whole_set import SetLoss
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
 from outsample.running.arrays import Floats, Rows
@@ -93,7 +92,7 @@ def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any],
     def share(rows: Rows) -> Floats | None:
         return None if weight is None else weight[rows]
 
-    if losses is not None and not isinstance(question.loss, SetLoss):
+    if losses is not None and question.loss.per_row:
         counted = losses[known]
         return lambda rows, models: np.asarray(weighted_mean(counted[models][:, rows], share(rows)))
     predictions = _needed(curve.out_of_fold, "bootstrap", curve)[known]

@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.model_selection import KFold, ParameterSampler
+from sklearn.model_selection import ParameterSampler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from outsample.checks import is_integer
 from outsample.criteria import as_criterion
 from outsample.criteria.base import Criterion, CriterionLike
-from outsample.criteria.cross_validation import CrossValidation
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, seeded, with_params
@@ -117,7 +116,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             criterion = criterion.keeping_predictions()
         settings = self._settings()
         learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
-        criterion = _as_scikit_learn_splits(criterion, self.estimator)
+        criterion = criterion.for_learner(self.estimator)
         with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
             loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
             question = ask(
@@ -434,11 +433,3 @@ class RandomizedSearch(_Search):
         if not isinstance(seed, int | np.integer | np.random.RandomState):
             seed = None if seed is None else child_integer(seed_sequence(seed))
         return list(ParameterSampler(self.param_distributions, n_iter, random_state=seed))
-
-
-def _as_scikit_learn_splits(criterion: Criterion, estimator: BaseEstimator) -> Criterion:
-    """Cross-validation of an estimator whose last step is still empty: scikit-learn does not take it for a classifier,
-    so a number of folds means folds that are not stratified."""
-    if hasattr(estimator, "predict") or not isinstance(criterion, CrossValidation) or criterion.shuffle:
-        return criterion
-    return replace(criterion, cv=KFold(criterion.cv)) if isinstance(criterion.cv, int | np.integer) else criterion
