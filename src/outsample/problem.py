@@ -178,7 +178,7 @@ class Problem(Question):
         if self.loss.unit_interval and self.design.lean(self.statistic):
             return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
         fitted = self.fitted
-        return np.concatenate([self.loss.risk(self.y, fitted[part], self.weight) for part in chunks(fitted)])
+        return np.concatenate([self.loss.risk(self.y, fitted[models], self.weight) for models in chunks(fitted)])
 
     @cached_property
     def _confusion(self) -> Floats:
@@ -247,12 +247,12 @@ class Problem(Question):
     def _deviation_of_losses(self) -> Floats | None:
         """Standard deviation of the in-sample losses, (models,)."""
         fitted, squares = self.fitted, []
-        for part in chunks(fitted):
+        for models in chunks(fitted):
             try:
-                losses = self.loss.pointwise(self.y, fitted[part])
+                losses = self.loss.pointwise(self.y, fitted[models])
             except TypeError:
                 return None
-            spread = losses - self.in_sample[part, None]
+            spread = losses - self.in_sample[models, None]
             squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
         return np.asarray(np.sqrt(np.concatenate(squares)))
 

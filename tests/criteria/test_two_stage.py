@@ -18,7 +18,7 @@ from outsample.criteria.covariance import CovariancePenalty
 from outsample.criteria.labels import Permutation
 from outsample.criteria.rows_and_labels import RowsAndLabels, share_seen, smoothed
 from outsample.criteria.two_stage import TwoStagePermutation
-from outsample.evidence.references import _Judge, calibrated_reference
+from outsample.evidence.references import _ReferenceFits, calibrated_reference
 from outsample.evidence.rows import split_seed
 from outsample.paths.dispatch import find_path
 from outsample.paths.linear.closed_forms import new_row_optimism
@@ -403,7 +403,7 @@ def drawn_labels(reference, n_draws, evenly):
     """The label vectors that a criterion draws around a reference, (draws, n)."""
     X = np.zeros((reference.n_samples, 1))
     problem = trees(X, np.arange(len(X)) % 2)
-    judge = _Judge(problem, reference, 0 if evenly else None)
+    judge = _ReferenceFits(problem, reference, 0 if evenly else None)
     return np.stack([reference.labels_at(judge._levels(i)) for i in range(n_draws)])
 
 

@@ -70,14 +70,14 @@ class ApproximateLeaveOneOut(Criterion):
                 )
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        members = _Members(problem)
+        models = _LastSteps(problem)
         results = []
-        for result in results_of(_Approximation(problem), members, problem.n_jobs, problem.finished("approximations")):
+        for result in results_of(_Approximation(problem), models, problem.n_jobs, problem.finished("approximations")):
             results.append(result)
             problem.progress(len(results), len(problem.path))
-        in_sample, left_out, leverage = (np.stack(parts) for parts in zip(*results, strict=True))
+        in_sample, left_out, leverage = (np.stack(values) for values in zip(*results, strict=True))
         table = _left_out_losses(problem, left_out)
-        head = ", the earlier steps of the pipeline fitted once to all rows" if members.headed else ""
+        head = ", the earlier steps of the pipeline fitted once to all rows" if models.behind_others else ""
         return problem.curve(
             in_sample=np.asarray(problem.loss.risk(problem.y, in_sample, problem.weight)),
             out_sample=np.asarray(problem.loss.risk(problem.y, left_out, problem.weight)),
@@ -90,7 +90,7 @@ class ApproximateLeaveOneOut(Criterion):
         )
 
 
-class _Members:
+class _LastSteps:
     """The last steps of the models, unfitted, each with X as the earlier steps of its pipeline hand it on.
 
     Earlier steps with equal settings are fitted once; they may look at y.
@@ -100,7 +100,7 @@ class _Members:
         self._X, self._y = problem.X, _named_labels(problem)
         models = [with_params(problem.path.estimator, params) for params in problem.path.params]
         self._steps = [_steps(seeded(model, problem.real_seed)) for model in models]
-        self.headed = any(len(steps) > 1 for steps in self._steps)
+        self.behind_others = any(len(steps) > 1 for steps in self._steps)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         known: dict[str, Any] = {}

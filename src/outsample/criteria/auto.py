@@ -19,17 +19,17 @@ from outsample.running.threads import one_blas_thread
 
 @dataclass(frozen=True)
 class Auto(Criterion):
-    """What the path gives exactly and for nothing, otherwise the best use of a few episodes that was found.
+    """What the path gives exactly and for nothing, otherwise the best use of a few fits that was found.
 
     Linear smoothers with squared loss: the two-stage estimate in closed form. Paths that know left-out predictions
-    without refitting: exact leave-one-out. Everything else: rows and labels, half the episodes each. Labels in groups
+    without refitting: exact leave-one-out. Everything else: rows and labels, half the fits each. Labels in groups
     or in several columns: the permutation estimate. The notes of the result say which and why in one sentence.
 
     Estimates the expected loss on a new sample, in the sense of the criterion it takes.
 
     Parameters
     ----------
-    episodes : fits per model family to spend where nothing is free, at least 4.
+    episodes : fits per path to spend where nothing is free, at least 4.
     """
 
     episodes: int = 10

@@ -26,7 +26,7 @@ from outsample.running.arrays import Floats
 
 @dataclass(frozen=True)
 class HoldOut(RowCriterion):
-    """One random part of the rows is held out, the models are fitted to the rest and judged on that part.
+    """A random share of the rows is held out; the models are fitted to the rest and judged on the rows held out.
 
     Stratified for classifiers; where the problem has groups, whole groups are held out.
 
@@ -82,7 +82,7 @@ class HoldOut(RowCriterion):
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(RowCriterion):
-    """The rows are split several times, each time the models are fitted to one part and judged on the other.
+    """The rows are split several times; each time the models are fitted to some rows and judged on the others.
 
     The estimate is the mean over folds of the mean loss in each fold, the number that scikit-learn's GridSearchCV
     gives for the same folds; every model meets the same folds. Where the folds partition the rows and the path

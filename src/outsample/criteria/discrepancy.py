@@ -1,6 +1,6 @@
-"""Penalties by discrepancy: how different the errors on two parts of the data can be made (two classes).
+"""Penalties by discrepancy: how different the errors on two halves of the data can be made (two classes).
 
-Flip the labels of one part and fit: a learner that fits those labels well disagrees with itself on the two parts.
+Flip the labels of one half and fit: a learner that fits those labels well is right on one half and wrong on the other.
 """
 
 from __future__ import annotations

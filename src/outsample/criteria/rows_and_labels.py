@@ -1,4 +1,4 @@
-"""Rows and labels together: half of the episodes are folds of rows, half are labels drawn around what the folds say.
+"""Rows and labels together: half of the fits go to folds, half to labels drawn around what the folds say.
 
 Folds are nearly unbiased but unstable: which rows fall together decides. Drawn labels are stable, but know of the real
 labels only what the reference and the in-sample risk tell them. The errors of the two have little in common, so their
@@ -58,7 +58,7 @@ class RowsAndLabels(Criterion):
 
     Parameters
     ----------
-    episodes : fits per model family beside the one to the real labels, and one for the error bar where folds are
+    episodes : fits per path beside the one to the real labels, and one for the error bar where folds are
         refitted; at least 4; the larger half are folds.
     """
 

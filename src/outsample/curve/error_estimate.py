@@ -37,7 +37,7 @@ class ErrorEstimate:
         left to chance, None where the criterion draws nothing or drew once.
     standard_error : how far out_sample may be over other data sets of this size; draws do not shrink it. None
         where the criterion has none.
-    n_fits : learning episodes spent.
+    n_fits : fits spent.
     seconds : wall time.
     loss, criterion, estimand : what the numbers mean.
     draws : the optimism of each draw, None where nothing is drawn.

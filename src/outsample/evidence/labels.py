@@ -23,16 +23,16 @@ LABELS_AT_ONCE, DRAWS_AT_ONCE = 8 * 2**20, 16
 def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -> Floats:
     """(optimism, in-sample error) of the fits to draws start … stop − 1, (2, stop − start, models).
 
-    The zero-mean part of an optimism that no learner can influence, the one of the best constant, is taken away:
-    for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
+    The optimism of the best constant, which has mean zero and which no learner can influence, is taken away (a control
+    variate): for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
     """
-    judge = _Judge(problem, draws)
-    size = _batch_size(problem, judge.draws_later)
+    fits = _DrawnFits(problem, draws)
+    size = _batch_size(problem, fits.draws_later)
     batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
     finished = problem.finished("draws", draws.scheme, len(draws), start, stop, size)
-    for result in results_of(judge, [(batch,) for batch in batches], n_jobs, finished):
+    for result in results_of(fits, [(batch,) for batch in batches], n_jobs, finished):
         results.append(result)
         done += result.shape[1]
         problem.progress(done * problem.design.fits_per_draw, len(draws) * problem.design.fits_per_draw)
@@ -52,7 +52,7 @@ def _batch_size(problem: Problem, draws_later: bool) -> int:
     return max(1, min(within_memory, within_cache))
 
 
-class _Judge:
+class _DrawnFits:
     """Fits a batch of drawn label vectors and measures the optimism of each fit.
 
     Attributes
@@ -131,10 +131,10 @@ def crossed_over_pools(
     share = 0.0
     for pool in pools:
         rows = np.arange(prediction.shape[sample_axis]) if pool.rows is None else pool.rows
-        part_weight = None if weight is None else weight[rows]
-        part = float(len(rows)) if part_weight is None else float(part_weight.sum())
-        crossed = loss.crossed_mean(pool.labels, np.take(prediction, rows, axis=sample_axis), part_weight, pool.weight)
-        total, share = total + part * crossed, share + part
+        own_weight = None if weight is None else weight[rows]
+        size = float(len(rows)) if own_weight is None else float(own_weight.sum())
+        crossed = loss.crossed_mean(pool.labels, np.take(prediction, rows, axis=sample_axis), own_weight, pool.weight)
+        total, share = total + size * crossed, share + size
     return np.asarray(total / share)
 
 

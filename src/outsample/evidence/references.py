@@ -58,8 +58,9 @@ def moves_of_draws(draws: Floats, exact: bool) -> Floats:
     """Independent moves of the mean over few draws (draws, models) that are left to chance, (moves, models).
 
     The root of the sum of their squares is the Monte-Carlo error: none where draws are exact, not a number for a
-    single one. Draws that are spread evenly are taken as independent: what the spreading saves in the linear part of
-    an optimism it adds to the quadratic one, and their mean varies by .85 to 1.25 times as much.
+    single one. Draws that are spread evenly are taken as independent: what even spacing saves in the
+    term of an optimism that is linear in the noise it adds to the quadratic one, and their mean varies by .85 to 1.25
+    times as much.
     """
     if exact or len(draws) == 1:
         return np.full((1, draws.shape[1]), 0.0 if exact else np.nan)
@@ -77,18 +78,18 @@ def drawn_optimism(
     planned : draws the whole estimate takes, for the progress.
     evenly : whether draws are spread evenly instead of independent.
     """
-    judge = _Judge(problem, reference, draws.start if evenly else None)
+    fits = _ReferenceFits(problem, reference, draws.start if evenly else None)
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     cost, planned = problem.design.fits_per_draw, planned or draws.stop
     results: list[Floats] = []
     finished = problem.finished("reference", reference, draws.start, evenly)
-    for result in results_of(judge, [(i,) for i in draws], n_jobs, finished):
+    for result in results_of(fits, [(i,) for i in draws], n_jobs, finished):
         results.append(result)
         problem.progress((draws.start + len(results)) * cost, planned * cost)
     return np.stack(results)
 
 
-class _Judge:
+class _ReferenceFits:
     """Draws one label vector, fits every model to it and measures the optimism.
 
     Parameters

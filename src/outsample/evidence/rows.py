@@ -102,7 +102,7 @@ def evidence_of_folds(
     ----------
     partition : (n,) the fold of each row, when a row's prediction may come from a closed form over this partition.
     keep : whether to keep the predictions.
-    pooled : keep the predictions and judge no fold, for folds too small to be judged.
+    pooled : keep the predictions and judge no fold: for losses of whole sets where folds are single rows.
     number : of the partition, where there are several.
     """
     judge = None if pooled else _FoldJudge(problem, splits)

@@ -88,7 +88,7 @@ def filled(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> An
 def learners_of(estimator: BaseEstimator, settings: object) -> list[Any]:
     """The learners a search tries: the estimator, or what settings that name other learners make of it.
 
-    `settings` is a list of candidates; an open-ended family tries the estimator alone.
+    `settings` is a list of candidates; a parameter without a last value tries the estimator alone.
     """
     found: dict[Any, Any] = {}
     for candidate in settings if isinstance(settings, list) else ():
@@ -146,15 +146,15 @@ def _branches_of_one(
     weighted: bool,
     fast: bool,
 ) -> list[Branch]:
-    members = [candidates[i] for i in positions]
-    if not members[0]:
+    own = [candidates[i] for i in positions]
+    if not own[0]:
         path = find_path(estimator, None, None, response=response, weighted=weighted, fast=fast)
-        return [Branch(path, tuple(members), np.array(positions))]
-    if fast and len(members[0]) == 1:
-        return [_over_one_parameter(estimator, members, np.array(positions), response, weighted)]
-    parameter = _path_parameter(estimator, members, response, weighted) if fast else None
+        return [Branch(path, tuple(own), np.array(positions))]
+    if fast and len(own[0]) == 1:
+        return [_over_one_parameter(estimator, own, np.array(positions), response, weighted)]
+    parameter = _path_parameter(estimator, own, response, weighted) if fast else None
     if parameter is None:
-        return [_refitted(estimator, members, np.array(positions))]
+        return [_refitted(estimator, own, np.array(positions))]
     groups: dict[str, list[int]] = {}
     for position in positions:
         others = {name: value for name, value in candidates[position].items() if name != parameter}
@@ -193,7 +193,7 @@ def _path_parameter(
 
 
 def _fast_path(estimator: BaseEstimator, name: str, values: list[Any], response: str, weighted: bool) -> Path | None:
-    """The path of a family that serves these values; values it cannot read are left to the estimator to reject."""
+    """The fast path that serves these values; values it cannot read are left to the estimator to reject."""
     try:
         path = find_path(estimator, name, values, response=response, weighted=weighted)
     except (ValueError, TypeError):

@@ -46,7 +46,7 @@ def estimate(
     n_jobs : joblib workers; the answer does not depend on it.
     random_state : seed of all draws, and of learners whose own random state is not set.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
-    fast : whether to use the fast path of a known family of models; False refits everything.
+    fast : whether paths that know the estimator may serve; False refits everything.
 
     Returns
     -------

@@ -294,7 +294,7 @@ class GridSearch(_Search):
     """Choose the parameters of a model by the estimated error on new data, over a grid.
 
     Stands where scikit-learn's GridSearchCV stands; by default it permutes labels instead of splitting rows, and
-    serves whole families of models from one fit.
+    reads all models of a path off one fit where it can.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class GridSearch(_Search):
     random_state : seed of all draws, and of learners whose own random state is not set.
     store : a file in which every finished unit of work is kept, so that an interrupted search can go on.
     error_score : the score of a setting the estimator rejects, or "raise".
-    fast : whether to use the fast path of a known family of models; False refits everything. The numbers are the same,
+    fast : whether paths that know the estimator may serve; False refits everything. The numbers are the same,
         except that the exact expectations of linear smoothers become averages over draws.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
     verbose : above 0 the bar is shown from the start.
@@ -326,7 +326,7 @@ class GridSearch(_Search):
     estimate_ : ErrorEstimate of the chosen model. Choosing it made this estimate optimistic: see honest_score_.
     honest_score_ : the error of the whole search (with `honest`).
     oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
-    n_fits_ : learning episodes spent before the final refit.
+    n_fits_ : fits spent before the final refit.
     path_ : name of the path or paths that served.
 
     Examples
