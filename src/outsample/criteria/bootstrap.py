@@ -55,15 +55,15 @@ class Bootstrap(Criterion):
     * "optimism": e_in + mean over bags of (risk on all rows − risk on the bag) (Efron 1983, Harrell).
 
     Where groups are given, whole groups are drawn. A bag is fitted as distinct rows with weights where that is the
-    same fit (see `outsample.bags.weight_repeats`), and as repeated rows otherwise. Rows that no bag misses are left out
-    of the average. A scorer judges the rows outside each bag as one set, and the bags are averaged.
+    same fit (see `resampling.bags.weight_repeats`), and as repeated rows otherwise. Rows that no bag misses are left
+    out of the average. A scorer judges the rows outside each bag as one set, and the bags are averaged.
 
     Estimates the expected loss on a new sample of the model fitted to all rows. `standard_error` is the infinitesimal
     jackknife after the bootstrap (Efron & Tibshirani 1997, §5), for "632" and "632+" with the influence of rows on
-    the in-sample risk added and their weights taken as fixed; for "optimism" the spread of the in-sample losses, enlarged to the level of the
-    estimate; None for scorers. Its interval covers the estimate's own expectation over data sets: the bias of "oob"
-    (upwards) and of "632" and "optimism" (downwards, for models that overfit) is not in it. `monte_carlo_error` is
-    what finitely many bags add.
+    the in-sample risk added and their weights taken as fixed; for "optimism" the spread of the in-sample losses,
+    enlarged to the level of the estimate; None for scorers. Its interval covers the estimate's own expectation over
+    data sets: the bias of "oob" (upwards) and of "632" and "optimism" (downwards, for models that overfit) is not in
+    it. `monte_carlo_error` is what finitely many bags add.
 
     Parameters
     ----------

@@ -308,7 +308,7 @@ class GridSearch(_Search):
         cross-validation it means the estimator's own score, as in GridSearchCV.
     refit : whether to fit the chosen model to all rows.
     honest : also estimate the error of the whole search, which the error of the chosen model understates: "nested",
-        "bootstrap", "tibshirani" or "permutation"; see `outsample.honest`.
+        "bootstrap", "tibshirani" or "permutation"; see `outsample.questions.honest`.
     n_jobs : joblib workers; the answer does not depend on it.
     random_state : seed of all draws, and of learners whose own random state is not set.
     store : a file in which every finished unit of work is kept, so that an interrupted search can go on.
