@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import outsample
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 
 REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from outsample import GridSearch, LeadingColumns, Permutation
-from outsample.criteria import CRITERIA, as_criterion
+from outsample.criteria.base import CRITERIA, as_criterion
 from outsample.criteria.bootstrap import Bootstrap
 from outsample.criteria.nested import NestedCrossValidation
 from outsample.problem import pose

@@ -28,6 +28,7 @@ else:
         names = {} if name.startswith("_") else _public_names()
         if name not in names:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = names[name]
         return names[name]
 
     def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample import CovariancePenalty, Permutation, generalized_degrees_of_freedom
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.problem import pose
 
 

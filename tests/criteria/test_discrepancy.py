@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import ExpectedDiscrepancy, MaximalDiscrepancy
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 
 
 def data(n=40):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import outsample
 from outsample import CrossValidation, GridSearch
 from outsample.cli.grammar import criterion_of
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.problem import pose
 
 X, y = load_iris(return_X_y=True)

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import penalties
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.criteria.formulas import AIC, BIC, FPE, GCV, MallowsCp, VCPenalty
 from outsample.paths.linear.ridge import RidgePath
 from outsample.paths.neighbors.votes import NeighborsPath

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from outsample import GridSearch
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.criteria.bounds import PermutationBound
 from outsample.criteria.discrepancy import MaximalDiscrepancy
 from outsample.losses.pointwise import LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, estimate
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 from outsample.criteria.bootstrap import Bootstrap
 from outsample.criteria.covariance import CovariancePenalty
 from outsample.criteria.cross_validation import CrossValidation

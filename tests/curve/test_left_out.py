@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import Bootstrap, CrossValidation, GridSearch, HoldOut, LeaveOneOut, NestedCrossValidation
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.curve.left_out import LeftOut
 from outsample.problem import pose
 

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR
 
 import outsample
 from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 
 X, y = load_iris(return_X_y=True)
 # No two distances are equal, so that neighbours have one order.

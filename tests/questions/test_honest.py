@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import GridSearch, Permutation
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 
 CrossValidation = CRITERIA["kfold"]
 MANY_RULES = {"n_neighbors": range(1, 30), "weights": ["uniform", "distance"], "p": [1, 2]}

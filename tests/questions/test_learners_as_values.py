@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import ApproximateLeaveOneOut, CrossValidation, GridSearch, compare
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 from outsample.questions.candidates import candidates_of
 
 X, Y = load_breast_cancer(return_X_y=True)

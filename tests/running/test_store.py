@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import CrossValidation, GridSearch, Permutation
-from outsample.criteria import CRITERIA
+from outsample.criteria.base import CRITERIA
 from outsample.running.store import Store, StoreError, checksum
 
 KILLED_RUNS = Path(__file__).with_name("killed_runs.py")

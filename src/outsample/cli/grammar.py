@@ -93,7 +93,7 @@ def named_texts(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
 
 def criterion_of(text: str) -> Any:
     """A criterion from its name and settings: permutation, permutation:30, kfold:cv=5, 632+:n_bags=50."""
-    from outsample.criteria import CRITERIA
+    from outsample.criteria.base import CRITERIA
 
     name, _, settings = text.strip().partition(":")
     if name not in CRITERIA:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.criteria import as_criterion
-from outsample.criteria.base import Criterion, CriterionLike
+from outsample.criteria.base import Criterion, CriterionLike, as_criterion
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.tables import Table

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.criteria import as_criterion
-from outsample.criteria.base import CriterionLike
+from outsample.criteria.base import CriterionLike, as_criterion
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.data.learners import encode, respond
 from outsample.data.tables import Table

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import train_test_split
 
 from outsample.checks import whole_number
-from outsample.criteria import CRITERIA, as_criterion
-from outsample.criteria.base import Criterion, CriterionLike
+from outsample.criteria.base import CRITERIA, Criterion, CriterionLike, as_criterion
 from outsample.data.learners import encode, is_pairwise
 from outsample.data.tables import Table, as_table, n_rows, split_rows
 from outsample.losses.choice import LossLike

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -20,8 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from outsample.checks import is_integer
-from outsample.criteria import as_criterion
-from outsample.criteria.base import Criterion, CriterionLike
+from outsample.criteria.base import Criterion, CriterionLike, as_criterion
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, seeded, with_params
@@ -38,7 +38,7 @@ from outsample.questions.results import results_table
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.seeds import RandomState, child_integer, seed_sequence
-from outsample.running.store import StorePath, open_store
+from outsample.running.store import Store, StorePath
 from outsample.running.units import fingerprint
 
 
@@ -111,13 +111,16 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"fit takes sample_weight and groups, got {', '.join(strangers)}")
         criterion, rule = as_criterion(self.criterion), as_rule(self.rule)
         self._check_answers()
-        honesty = as_honesty(self.honest)
+        honesty = None if self.honest is None else as_honesty(self.honest)
         if honesty == "bootstrap":
             criterion = criterion.keeping_predictions()
         settings = self._settings()
         learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
         criterion = criterion.for_learner(self.estimator)
-        with TerminalProgress(criterion.name, always=self.verbose > 0) as bar, open_store(self.store) as store:
+        with (
+            TerminalProgress(criterion.name, always=self.verbose > 0) as bar,
+            nullcontext() if self.store is None else Store(self.store) as store,
+        ):
             loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
             question = ask(
                 learner,
@@ -129,8 +132,9 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 progress=self.progress or bar,
                 **params,
             )
-            run = store.settled(question.run, partial(self._facts, question, settings, criterion))
-            question = replace(question, run=run)
+            if store is not None:
+                run = store.settled(question.run, partial(self._facts, question, settings, criterion))
+                question = replace(question, run=run)
             if isinstance(settings, list):
                 outcome = outcome_of(question, self.estimator, settings, criterion, rule, self.fast, self.error_score)
             else:

@@ -12,7 +12,7 @@ import numpy as np
 from outsample import __version__
 from outsample.running.arrays import Array
 from outsample.running.progress import Progress, TerminalProgress
-from outsample.running.store import open_store
+from outsample.running.store import Store, StorePath
 from outsample.running.workers import results_of
 
 Unit = tuple[Array, ...]
@@ -38,7 +38,7 @@ def finished_units(
     names: Sequence[str],
     *,
     facts: dict[str, Any],
-    store: Any = None,
+    store: StorePath = None,
     n_jobs: int | None = None,
     threads: bool = False,
     progress: Progress | None = None,
@@ -57,9 +57,11 @@ def finished_units(
     """
     workers = joblib.cpu_count() if n_jobs is None else n_jobs
     back_end: AbstractContextManager[Any] = joblib.parallel_config(backend="threading") if threads else nullcontext()
-    with open_store(store) as opened, _watched(progress) as watcher, back_end:
-        opened.begin(facts)
-        kept = None if store is None else _Named(opened, names)
+    keeping = nullcontext() if store is None else Store(store)
+    with keeping as opened, _watched(progress) as watcher, back_end:
+        if opened is not None:
+            opened.begin(facts)
+        kept = None if opened is None else _Named(opened, names)
         results: list[Unit] = []
         for result in results_of(function, tasks, workers, kept, batch_size=1):
             results.append(result)

@@ -12,7 +12,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -163,22 +163,6 @@ class Store:
         if checksum(name, found) != known:
             raise self._damage(f"what it says of its {name} is not as it was written")
         return json.loads(found)
-
-
-class NoStore:
-    """Nothing is kept."""
-
-    def begin(self, facts: dict[str, Any]) -> None:
-        """Nothing to settle."""
-
-    def settled(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
-        """The run as it is."""
-        return run
-
-
-def open_store(path: Any) -> AbstractContextManager[Any]:
-    """The store at a path; with None, a stand-in that keeps nothing."""
-    return nullcontext(NoStore()) if path is None else Store(path)
 
 
 def checksum(*parts: str | bytes) -> str:

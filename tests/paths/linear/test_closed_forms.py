@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from outsample import penalties
-from outsample.criteria import as_criterion
+from outsample.criteria.base import as_criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import LabelBootstrap, Permutation
 from outsample.criteria.leave_one_out import LeaveOneOut
