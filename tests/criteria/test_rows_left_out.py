@@ -24,7 +24,7 @@ from outsample.criteria.cross_validation import CrossValidation, HoldOut
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
 from outsample.paths.neighbors.votes import NeighborsPath
-from outsample.paths.pipeline import HeadedPath
+from outsample.paths.pipeline import PipelinePath
 from outsample.problem import pose
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -83,7 +83,7 @@ def shortcut_paths():
         "neighbours regression": (DIABETES, NeighborsPath(KNeighborsRegressor(), "n_neighbors", [1, 4, 15])),
         "behind a stateless head": (
             DIABETES,
-            HeadedPath(squares, squares[:1], "ridge__", RidgePath(Ridge(), "alpha", ALPHAS)),
+            PipelinePath(squares, squares[:1], "ridge__", RidgePath(Ridge(), "alpha", ALPHAS)),
         ),
     }
 
@@ -129,7 +129,7 @@ def test_weighted_leave_one_out_against_brute_force():
 def test_a_head_that_sees_other_rows_is_refitted(head):
     X, y = DIABETES
     model = make_pipeline(head, Ridge())
-    path = HeadedPath(model, model[:1], "ridge__", RidgePath(Ridge(), "alpha", [0.1, 1.0]))
+    path = PipelinePath(model, model[:1], "ridge__", RidgePath(Ridge(), "alpha", [0.1, 1.0]))
     curve = CrossValidation(4).curve(pose(model, X, y).over(path))
     assert curve.n_fits == 5
     slow = CrossValidation(4).curve(pose(model, X, y, parameter="ridge__alpha", values=[0.1, 1.0], fast=False))

@@ -185,7 +185,7 @@ def nested_columns(o: Options):
     )
 
 
-FAMILIES = {
+LEARNERS = {
     trees: DIRECT,
     neighbours: DIRECT,
     ridge: DIRECT,
@@ -199,7 +199,7 @@ FAMILIES = {
 }
 
 ORDER_TIES = (trees, neighbours, support_vectors)
-"""Families that go on differently where something is exactly equal: compared where nothing is."""
+"""Learners that go on differently where something is exactly equal: compared where nothing is."""
 
 
 class Case(NamedTuple):
@@ -226,18 +226,18 @@ class Case(NamedTuple):
 
 
 def random_case(seed: int) -> Case | None:
-    """Everything one seed says; None where a family has nothing for the kind of labels."""
+    """Everything one seed says; None where a learner has nothing for the kind of labels."""
     rng = np.random.default_rng(seed)
-    family = list(FAMILIES)[rng.integers(len(FAMILIES))]
+    learner = list(LEARNERS)[rng.integers(len(LEARNERS))]
     n, p = int(rng.choice([15, 40, 90, 200])), int(rng.choice([1, 2, 4, 9]))
-    rows = _table(rng, n + 20, p, continuous=family in ORDER_TIES)
+    rows = _table(rng, n + 20, p, continuous=learner in ORDER_TIES)
     X, X_new = rows[:n], rows[n:]
     score = (X[:, 0] - X[:, 0].mean()) / (X[:, 0].std() + 1e-9) + rng.normal(size=n)
     kind = str(rng.choice(["two", "three", "real"]))
     labels = {"two": score > np.median(score), "three": np.searchsorted(np.quantile(score, [0.4, 0.7]), score)}
     y = np.asarray(labels[kind], np.int64) if kind in labels else score * rng.choice([1.0, 100.0, 1e-3])
     options = Options(rng, n, p, kind)
-    found = family(options)
+    found = learner(options)
     if found is None:
         return None
     estimator, parameter, values = found
@@ -246,7 +246,7 @@ def random_case(seed: int) -> Case | None:
         estimator, parameter = make_pipeline(scaler, estimator), f"{name}__{parameter}"
     weight = rng.uniform(0.2, 3, n) if rng.random() < 0.3 else None
     classes = np.unique(y) if options.classifies else None
-    return Case(estimator, parameter, values, X, X_new, y, classes, weight, FAMILIES[family])
+    return Case(estimator, parameter, values, X, X_new, y, classes, weight, LEARNERS[learner])
 
 
 def _table(rng: np.random.Generator, n: int, p: int, continuous: bool):

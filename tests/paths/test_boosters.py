@@ -55,25 +55,25 @@ REGRESSORS = {
     ids=["smooth, three classes", "awkward, two classes"],
 )
 def test_classifiers_against_their_own_fits(name, table, labels, responses):
-    family, estimator = CLASSIFIERS[name]
+    kind, estimator = CLASSIFIERS[name]
     X, X_new = table()
-    check_contract(family(estimator, "n_estimators", SIZES), X, labels(X), X_new, responses=responses, n_draws=2)
+    check_contract(kind(estimator, "n_estimators", SIZES), X, labels(X), X_new, responses=responses, n_draws=2)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("table", [smooth_table, awkward_table])
 def test_regressors_against_their_own_fits(name, table):
-    family, estimator = REGRESSORS[name]
+    kind, estimator = REGRESSORS[name]
     X, X_new = table()
-    path = family(estimator, "n_estimators", SIZES)
+    path = kind(estimator, "n_estimators", SIZES)
     check_contract(path, X, real(X), X_new, responses=["predict"], n_draws=2)
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_weights_missing_values_sparse_and_single_precision(name):
-    family, estimator = CLASSIFIERS[name]
+    kind, estimator = CLASSIFIERS[name]
     X, X_new = smooth_table()
-    path = family(estimator, "n_estimators", SIZES)
+    path = kind(estimator, "n_estimators", SIZES)
     check_contract(path, X, binary(X), X_new, weight=weights(len(X)), n_draws=2)
     for cast in (with_holes, sparse.csr_matrix, lambda t: t.astype(np.float32)):
         check_contract(path, cast(X), binary(X), cast(X_new), n_draws=1)
@@ -88,12 +88,12 @@ def test_string_labels():
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_too_few_rows_to_split(name):
     X, X_new = smooth_table(n=6)
-    family, _ = CLASSIFIERS[name]
+    kind, _ = CLASSIFIERS[name]
     estimator = {
         "lightgbm": lightgbm.LGBMClassifier(n_jobs=1, verbose=-1),
         "xgboost": xgboost.XGBClassifier(n_jobs=1, min_child_weight=50),
     }[name]
-    path = family(estimator, "n_estimators", SIZES)
+    path = kind(estimator, "n_estimators", SIZES)
     check_contract(path, X, np.array([0, 1, 1, 0, 1, 1]), X_new, n_draws=2)
 
 
@@ -106,9 +106,9 @@ def test_leaves_looked_up_a_few_iterations_at_a_time(monkeypatch):
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_draws_that_lack_a_class(name):
-    family, estimator = CLASSIFIERS[name]
+    kind, estimator = CLASSIFIERS[name]
     X, _ = smooth_table(n=30)
-    ours = family(estimator, "n_estimators", SIZES).bind(X, np.arange(3))
+    ours = kind(estimator, "n_estimators", SIZES).bind(X, np.arange(3))
     only_two = RefitPath(estimator, "n_estimators", SIZES).bind(X, np.arange(2))
     y = binary(X)
     theirs = only_two.fitted(y[None], "predict_proba")
@@ -118,15 +118,19 @@ def test_draws_that_lack_a_class(name):
     np.testing.assert_array_equal(fitted[1, :, :, 1], 1.0)
 
 
-def test_what_is_recognised():
-    assert LightGBMPath.recognise(lightgbm.LGBMRegressor(), None) == "n_estimators"
-    assert LightGBMPath.recognise(lightgbm.LGBMRegressor(boosting_type="dart"), None) is None
-    assert LightGBMPath.recognise(lightgbm.LGBMRegressor(objective="poisson"), None) is None
-    assert LightGBMPath.recognise(lightgbm.LGBMRegressor(linear_tree=True), None) is None
-    assert LightGBMPath.recognise(lightgbm.LGBMRegressor(), "num_leaves") is None
-    assert LightGBMPath.recognise(xgboost.XGBClassifier(), None) is None
-    assert XGBoostPath.recognise(xgboost.XGBClassifier(), "n_estimators") == "n_estimators"
-    assert XGBoostPath.recognise(xgboost.XGBClassifier(booster="dart"), None) is None
+def test_served_or_left_to_refits():
+    assert find_path(lightgbm.LGBMClassifier()).name == "LightGBMPath"
+    assert find_path(xgboost.XGBClassifier(), "n_estimators", [1, 2]).name == "XGBoostPath"
+    for estimator in (
+        lightgbm.LGBMRegressor(boosting_type="dart"),
+        lightgbm.LGBMRegressor(objective="poisson"),
+        lightgbm.LGBMRegressor(linear_tree=True),
+        lightgbm.LGBMRanker(),
+        xgboost.XGBClassifier(booster="dart"),
+        type("Mine", (xgboost.XGBRegressor,), {})(),
+    ):
+        assert find_path(estimator, "n_estimators", [1, 2]).name == "RefitPath"
+    assert find_path(lightgbm.LGBMRegressor(), "num_leaves", [4, 8]).name == "RefitPath"
 
 
 def test_an_unset_number_of_stages_is_left_to_the_estimator():
@@ -138,7 +142,7 @@ def test_neither_package_is_imported_for_others():
     code = (
         "import sys\n"
         "from sklearn.linear_model import Lasso\n"
-        "from outsample.paths import find_path\n"
+        "from outsample.paths.dispatch import find_path\n"
         "find_path(Lasso(), 'alpha', [1.0])\n"
         "assert not {'lightgbm', 'xgboost'} & set(sys.modules)\n"
     )

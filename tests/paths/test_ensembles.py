@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from outsample.paths.dispatch import find_path
 from outsample.paths.ensembles import EnsemblePath
 from outsample.paths.refit import RefitPath
 
@@ -107,7 +108,7 @@ def test_missing_sparse_and_single_precision(estimator):
 
 
 def test_members_that_saw_fewer_classes():
-    """A bag of four rows often lacks a class; its member then knows fewer columns."""
+    """A bag of four rows often lacks a class; its estimator then knows fewer columns."""
     X, X_new = smooth_table(n=20)
     bags = BaggingClassifier(KNeighborsClassifier(2), random_state=0, max_samples=4)
     check_contract(EnsemblePath(bags, "n_estimators", SIZES), X, three_classes(X), X_new, n_draws=2)
@@ -120,7 +121,7 @@ def test_tiny_table_and_many_jobs():
 
 
 def test_out_of_bag_score_is_left_out():
-    """Three members leave rows without an out-of-bag score, which scikit-learn would warn about."""
+    """Three estimators leave rows without an out-of-bag score, which scikit-learn would warn about."""
     X, X_new = smooth_table()
     scored = RandomForestClassifier(random_state=0, oob_score=True)
     plain = RandomForestClassifier(random_state=0)
@@ -150,8 +151,7 @@ def test_seeds_reach_an_unset_random_state():
     assert not np.array_equal(ours[0], ours[1])
 
 
-def test_what_is_recognised():
-    assert EnsemblePath.recognise(RandomForestClassifier(), None) == "n_estimators"
-    assert EnsemblePath.recognise(BaggingRegressor(), "n_estimators") == "n_estimators"
-    assert EnsemblePath.recognise(RandomForestClassifier(), "max_depth") is None
-    assert EnsemblePath.recognise(DecisionTreeClassifier(), None) is None
+def test_served_or_left_to_refits():
+    assert find_path(RandomForestClassifier()).name == "EnsemblePath"
+    assert find_path(BaggingRegressor(), "n_estimators", SIZES).name == "EnsemblePath"
+    assert find_path(RandomForestClassifier(), "max_depth", [2, 3]).name == "RefitPath"

@@ -1,4 +1,4 @@
-"""Values a family does not serve are refitted, beside those it serves."""
+"""Values that a fast path does not accept are refitted, beside those it accepts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import CrossValidation, GridSearch
 from outsample.paths.dispatch import find_path
-from outsample.paths.mixed import MixedPath
-from outsample.paths.refit import RefitPath
+from outsample.paths.refit import MixedPath, RefitPath
 
 LEAVES = [9, None, 2, 40, 5]
 
@@ -36,7 +35,9 @@ def test_same_predictions_as_scikit_learn(estimator, labels, weighted):
     assert isinstance(path, MixedPath)
     assert [params["max_leaf_nodes"] for params in path.params] == [2, 5, 9, 40, None]
     assert path.complexity.tolist() == [2, 5, 9, 40, np.inf]
-    check_contract(path, X, labels(X), X_new, weight=weights(50) if weighted else None, n_draws=draws)
+    responses = ["predict"] if labels is real else None
+    weight = weights(50) if weighted else None
+    check_contract(path, X, labels(X), X_new, responses=responses, weight=weight, n_draws=draws)
 
 
 @pytest.mark.parametrize("labels", [binary, real])

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample.data.learners import FitError
+from outsample.paths.dispatch import find_path
 from outsample.paths.ensembles import StagedPath
 from outsample.paths.refit import RefitPath
 
@@ -183,14 +184,14 @@ def test_design_survives_pickling():
     np.testing.assert_array_equal(copy.predict(real(X), X_new), design.predict(real(X), X_new))
 
 
-def test_what_is_recognised():
+def test_served_or_left_to_refits():
     class Own(AdaBoostClassifier):
         pass
 
-    assert StagedPath.recognise(AdaBoostClassifier(), None) == "n_estimators"
-    assert StagedPath.recognise(HistGradientBoostingRegressor(), "max_iter") == "max_iter"
-    assert StagedPath.recognise(HistGradientBoostingRegressor(), "learning_rate") is None
-    assert StagedPath.recognise(Own(), "n_estimators") is None
+    assert find_path(AdaBoostClassifier()).params == ({"n_estimators": 50},)
+    assert find_path(HistGradientBoostingRegressor(), "max_iter", [3, 4]).name == "StagedPath"
+    assert find_path(HistGradientBoostingRegressor(), "learning_rate", [0.1, 0.2]).name == "RefitPath"
+    assert find_path(Own(), "n_estimators", [2, 3]).name == "RefitPath"
 
 
 def test_sizes_are_sorted_and_must_be_whole_numbers():

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
 from outsample.criteria.leave_one_out import LeaveOneOut
@@ -14,7 +12,6 @@ from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.curve.risk_curve import RiskCurve
 from outsample.problem import Problem
-from outsample.running.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -50,15 +47,9 @@ class Auto(Criterion):
         if problem.groups is not None or problem.target.n_outputs > 1:
             what = "labels come in groups" if problem.groups is not None else "there are several columns of labels"
             return Permutation(self.episodes), f"{what}, which it can permute together"
-        if problem.loss.quadratic and problem.design.smoother is not None:
+        if problem.loss.quadratic and problem.design.abilities.smoother:
             reason = "the fit is linear in y, so that its optimism has a closed form and nothing is refitted"
             return TwoStagePermutation(self.episodes), reason
-        if _left_out_is_free(problem):
+        if problem.design.abilities.leaves_out:
             return LeaveOneOut(), "the path knows what it would predict for left-out rows, so that nothing is refitted"
         return RowsAndLabels(self.episodes), f"nothing is free here and it makes the most of {self.episodes} episodes"
-
-
-def _left_out_is_free(problem: Problem) -> bool:
-    with one_blas_thread:
-        each_alone = np.arange(problem.n_samples)
-        return problem.design.left_out_predictions(problem.y, each_alone, problem.response) is not None

@@ -37,9 +37,9 @@ class FormulaCriterion(Criterion):
                 f"criterion {self.name!r} is a formula for squared loss, the loss is {problem.loss.name!r}; "
                 'use "permutation" or "kfold"'
             )
-        if problem.design.smoother is None:
+        if not problem.design.abilities.smoother:
             learner = type(last_step(problem.path.estimator)).__name__
-            refitted = " on the refitting path" if problem.path.name == "RefitPath" else ""
+            refitted = " on the refitting path" if problem.path.refits else ""
             raise ValueError(
                 f"criterion {self.name!r} needs a linear smoother; {learner} is not known to be linear in y{refitted}; "
                 'use "permutation" or "kfold"'

@@ -1,4 +1,4 @@
-"""The leading steps of a pipeline that never look at y: fitted once, because X never changes."""
+"""The leading steps of a pipeline that never look at y: while labels are drawn X stays, so they are fitted once."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def ignores_y(step: Any) -> bool:
 
 
 def treats_rows_alone(step: Any) -> bool:
-    """Whether a transformer learns nothing from X and turns each row into the same numbers whatever the others are.
+    """Whether a transformer learns nothing from X, so that a row's result does not depend on the other rows.
 
-    A function is trusted only where it is a numpy function of single numbers, such as `numpy.log1p`.
+    Of `FunctionTransformer`s only those of numpy's elementwise functions, such as `numpy.log1p`, are known to.
     """
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
@@ -62,10 +62,11 @@ def treats_rows_alone(step: Any) -> bool:
     return type(step) in (PolynomialFeatures, Normalizer, Binarizer)
 
 
-def split_head(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]:
-    """(head, tail, prefix): the leading steps that ignore y, the rest, and the tail's parameter prefix.
+def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]:
+    """(leading, learner, prefix): a pipeline's leading steps that ignore y, what follows them, and a prefix.
 
-    The prefix is "" unless the tail is a single step, whose parameters the user calls `step__parameter`.
+    The leading steps are None where there are none. The learner is the last step, whose parameters begin with the
+    prefix "step__"; or, with the prefix "", all steps from the first one that looks at y.
     """
     if type(estimator) is not Pipeline:
         return None, estimator, ""
@@ -75,30 +76,30 @@ def split_head(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]:
         cut += 1
     if cut == 0 and len(steps) > 1:
         return None, estimator, ""
-    head = Pipeline(steps[:cut], memory=estimator.memory) if cut else None
+    leading = Pipeline(steps[:cut], memory=estimator.memory) if cut else None
     if cut == len(steps) - 1:
-        name, tail = steps[-1]
-        return head, tail, f"{name}__"
-    return head, Pipeline(steps[cut:], memory=estimator.memory), ""
+        name, learner = steps[-1]
+        return leading, learner, f"{name}__"
+    return leading, Pipeline(steps[cut:], memory=estimator.memory), ""
 
 
-def fit_head(head: Pipeline | None, X: Table) -> tuple[Any, Any, Any]:
-    """(fitted head, X as the tail is fitted to it, X as the fitted head transforms it).
+def fit_leading_steps(steps: Pipeline | None, X: Table) -> tuple[Any, Any, Any]:
+    """(fitted steps, X as the learner is fitted to it, X as the fitted steps transform it).
 
-    The two differ where a head is random: a randomised decomposition keeps what it found while fitting. Random states
-    that are not set are always set alike: X is transformed the same way whoever asks.
+    The two differ where a step is random: a randomised decomposition keeps what it found while fitting. Random states
+    that are not set get the same seed every time, so that X is transformed the same way whoever asks.
     """
-    if head is None:
+    if steps is None:
         return None, X, X
-    fitted = seeded(head, _SEED)
+    fitted = seeded(steps, _SEED)
     Z = transformed(fitted, X, "fit_transform")
     random = any(name.endswith("__random_state") for name in fitted.get_params())
     return fitted, Z, transformed(fitted, X) if random else Z
 
 
 def transformed(step: Any, X: Table, method: str = "transform") -> Any:
-    """X as a step transforms it, which leaves X itself as it is."""
-    return lend(step, getattr(step, method), X)
+    """X as a step transforms it, without a change to X itself; X where the step is None."""
+    return X if step is None else lend(step, getattr(step, method), X)
 
 
 def alike(first: Any, second: Any) -> bool:

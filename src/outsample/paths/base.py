@@ -1,7 +1,7 @@
-"""A path is a family of models ordered from simple to rich; a design is a path bound to one X.
+"""A path is a sequence of models ordered from simple to rich; a design is a path bound to one X.
 
 Resampling labels leaves X alone. So everything that depends on X only is done once, in `Path.bind`, and all
-label draws and all complexities then go through one design in batches.
+label draws and all models of the path then go through one design in batches.
 
 Shapes: the sample is the last axis, the model the one before, draws lead; classes or outputs trail.
 Class labels are integer codes 0 … K−1 inside the library; `classes` decodes them.
@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.data.learners import is_pairwise
 from outsample.data.tables import Table
+from outsample.paths.order import complexity_of, simplest_first
 from outsample.running.arrays import Array, Floats
 from outsample.running.threads import cached_property
 
@@ -91,7 +92,7 @@ class Smoother:
 
 
 class Path(ABC):
-    """A family of models, made from a scikit-learn estimator and the values of one of its parameters.
+    """A sequence of models that differ in the parameters set on one scikit-learn estimator.
 
     Attributes
     ----------
@@ -100,36 +101,23 @@ class Path(ABC):
     complexity : (models,), non-decreasing: larger is richer.
     ordered : whether `complexity` is a natural order; otherwise it is only the position in the grid.
     responses : the prediction methods this path can serve.
+    takes_weight : whether it serves weighted fits.
     solves_further : whether models are solved beyond the tolerance of the estimator, so that they differ from
         scikit-learn's own within that tolerance.
+    refits : whether every model is fitted by scikit-learn on its own, so that the path saves nothing.
     """
 
-    responses: ClassVar[frozenset[str]] = frozenset({"predict"})
-    takes_weight: ClassVar[bool] = True
-    ordered: bool = True
+    responses: frozenset[str] = frozenset({"predict"})
+    takes_weight: bool = True
     solves_further: bool = False
+    refits: ClassVar[bool] = False
 
-    estimator: Any
-    params: tuple[dict[str, Any], ...]
-    complexity: Floats
-
-    @classmethod
-    @abstractmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        """Name of the parameter along which this family serves `estimator`, or None when it does not.
-
-        With `parameter=None` (one model, no grid) the family names its own parameter if it can serve the
-        estimator at its present value. Only exact scikit-learn types are served: a subclass may do anything.
-        """
-
-    @classmethod
-    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
-        """Whether a recognised estimator is served at each of these values; all are, unless a family objects."""
-        return True
-
-    @abstractmethod
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        """`values` in the user's order; the path sorts them from simple to rich (ties keep their order)."""
+    def __init__(
+        self, estimator: BaseEstimator, params: Sequence[dict[str, Any]], complexity: Floats, ordered: bool
+    ) -> None:
+        self.estimator: Any = estimator
+        self.params = tuple(params)
+        self.complexity, self.ordered = complexity, ordered
 
     @abstractmethod
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
@@ -142,7 +130,7 @@ class Path(ABC):
     def pairwise(self) -> bool:
         """Whether X holds a number for every pair of rows, so that its columns follow the rows fitted.
 
-        The models of a path agree on it: see `families.branches`.
+        The models of a path agree on it: settings that do not are put on different paths.
         """
         return is_pairwise(self.estimator, self.params[0])
 
@@ -152,23 +140,77 @@ class Path(ABC):
         return type(self).__name__
 
 
+class GridPath(Path):
+    """A path over the values of one parameter, sorted from simple to rich; equal complexities keep the user's order.
+
+    The fast paths are of this kind. `paths.dispatch` lists the estimators and the parameter each is for; `serves` and
+    `accepts` say whether the settings and the values are among those it can handle.
+    """
+
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
+        complexity, ordered = complexity_of(parameter, values)
+        order = simplest_first(complexity)
+        self.parameter, self.values = parameter, tuple(values[i] for i in order)
+        super().__init__(estimator, [{parameter: value} for value in self.values], complexity[order], ordered)
+
+    @classmethod
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        """Whether the path handles an estimator of a type listed for it with its present settings.
+
+        Parameters
+        ----------
+        alone : the estimator is judged as it is, one model at the present value of the parameter.
+        """
+        return True
+
+    @classmethod
+    def accepts(cls, value: object) -> bool:
+        """Whether the path handles this value of the parameter; others are refitted by scikit-learn."""
+        return True
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What a design can do beyond `fitted` and `predict`.
+
+    Attributes
+    ----------
+    batched : one call with many label vectors is the fast way, because the kernel uses threads itself; otherwise
+        draws are better distributed over workers, one at a time.
+    sums : the statistics, "confusion" or "moments", that are computed without writing all predictions down.
+    streams : `confusions` and `moments` take label vectors that are drawn when they are asked for.
+    smoother : every fit is linear in y, and `smoother` gives the leverages (regression only).
+    leaves_out : `left_out_predictions` predicts rows left out without refitting.
+    scores : `scores` asks each fitted model for its own score.
+    """
+
+    batched: bool = True
+    sums: frozenset[str] = frozenset()
+    streams: bool = False
+    smoother: bool = False
+    leaves_out: bool = False
+    scores: bool = False
+
+
 class Design(ABC):
     """A path bound to one X: label vectors in, predictions of every model out.
 
     Attributes
     ----------
     n_samples, n_models : sizes.
-    batched : True when one call with many label vectors is the fast way (the kernel uses threads itself);
-        False when single draws are better spread over joblib workers.
-    fits_per_draw : learning episodes one label vector costs.
+    fits_per_draw : fits of a learner that one label vector costs.
     """
 
-    batched: bool = True
     fits_per_draw: int = 1
     n_samples: int
     n_models: int
     classes: Array | None
     weight: Floats | None
+
+    @property
+    def abilities(self) -> Abilities:
+        """What this design can do beyond `fitted` and `predict`."""
+        return Abilities()
 
     @abstractmethod
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
@@ -201,7 +243,7 @@ class Design(ABC):
 
     @property
     def smoother(self) -> Smoother | None:
-        """Leverages and row sums when every fit is linear in y (regression only), else None."""
+        """Leverages and row sums of the fits, None where they are not all linear in y."""
         return None
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
@@ -222,8 +264,7 @@ class Design(ABC):
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         """Weighted shares of (drawn label a, predicted label b), (draws, models, K, K), each summing to one.
 
-        All that zero-one loss and loss matrices need. Designs that can count without writing the
-        predictions down override this. Y is an array, or `Draws` where the design `streams`.
+        All that zero-one loss and loss matrices need. Y is an array, or `Draws` where the design `streams`.
         """
         return confusion_shares(Y, self.fitted(Y, "predict", seeds), self._n_classes, self.weight)
 
@@ -233,25 +274,28 @@ class Design(ABC):
         Y is an array, or `Draws` where the design `streams`.
         """
         fitted = self.fitted(Y, "predict", seeds)
-        in_sample = np.average((Y[:, None] - fitted) ** 2, axis=2, weights=self.weight)
-        spread = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
-        return np.stack([in_sample, spread], axis=-1)
-
-    @property
-    def streams(self) -> bool:
-        """Whether `confusions` and `moments` take label vectors that are drawn when they ask for them."""
-        return False
+        in_sample = np.average((Y[:][:, None] - fitted) ** 2, axis=2, weights=self.weight)
+        around_center = np.average((fitted - center) ** 2, axis=2, weights=self.weight)
+        return np.stack([in_sample, around_center], axis=-1)
 
     @property
     def tied(self) -> bool:
         """Whether ties in X leave open what scikit-learn's own estimator would predict."""
         return False
 
+    @property
+    def batched(self) -> bool:
+        """Whether many label vectors are best given in one call, see `Abilities`."""
+        return self.abilities.batched
+
+    @property
+    def streams(self) -> bool:
+        """Whether `confusions` and `moments` take label vectors that are drawn when they ask for them."""
+        return self.abilities.streams
+
     def lean(self, statistic: str | None) -> bool:
-        """Whether `confusions` or `moments` work without writing all predictions down."""
-        own = {"confusion": Design.confusions, "moments": Design.moments}
-        method = {"confusion": type(self).confusions, "moments": type(self).moments}
-        return statistic is not None and method[statistic] is not own[statistic]
+        """Whether this statistic, "confusion" or "moments", is computed without writing all predictions down."""
+        return statistic in self.abilities.sums
 
     @property
     def _n_classes(self) -> int:
@@ -260,7 +304,7 @@ class Design(ABC):
         return len(self.classes)
 
 
-def confusion_shares(Y: Array, predicted: Array, n_classes: int, weight: Floats | None) -> Floats:
+def confusion_shares(Y: Array | Draws, predicted: Array, n_classes: int, weight: Floats | None) -> Floats:
     """Weighted shares of (label, prediction) pairs, (draws, models, K, K), from codes.
 
     Parameters

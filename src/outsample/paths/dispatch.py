@@ -1,48 +1,76 @@
-"""Which path serves an estimator and a parameter: one table, the first that recognises them wins."""
+"""Which path serves an estimator and a parameter: a table from the exact type of the estimator to its fast paths.
+
+The module of a fast path is imported when the first estimator comes that it is for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
-from outsample.data.steps import split_head
-from outsample.paths.base import Path
-from outsample.paths.ensembles import EnsemblePath, LightGBMPath, StagedPath, XGBoostPath
-from outsample.paths.linear.components import ForwardStepwisePath, PartialLeastSquaresPath
-from outsample.paths.linear.least_squares import LeastSquaresPath
-from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
-from outsample.paths.mixed import MixedPath
-from outsample.paths.neighbors.votes import NeighborsPath
+from outsample.data.steps import split_pipeline
+from outsample.paths.base import GridPath, Path
 from outsample.paths.order import complexity_of
-from outsample.paths.penalised.elastic_net import ElasticNetPath
-from outsample.paths.penalised.logistic import LogisticPath
-from outsample.paths.penalised.support_vectors import SupportVectorPath
-from outsample.paths.pipeline import HeadedPath
-from outsample.paths.refit import RefitPath
-from outsample.paths.trees.leaves import TreePath
-from outsample.paths.trees.pruning import DepthPath, PruningPath
+from outsample.paths.pipeline import PipelinePath
+from outsample.paths.refit import MixedPath, RefitPath
 
-FAMILIES: tuple[type[Path], ...] = (
-    TreePath,
-    PruningPath,
-    DepthPath,
-    ElasticNetPath,
-    EnsemblePath,
-    ForwardStepwisePath,
-    KernelRidgePath,
-    LeastSquaresPath,
-    LightGBMPath,
-    LogisticPath,
-    NeighborsPath,
-    PartialLeastSquaresPath,
-    RidgeClassifierPath,
-    RidgePath,
-    StagedPath,
-    SupportVectorPath,
-    XGBoostPath,
-)
+_TREES = {
+    "max_leaf_nodes": "trees.leaves:TreePath",
+    "ccp_alpha": "trees.pruning:PruningPath",
+    "max_depth": "trees.pruning:DepthPath",
+}
+_NEIGHBORS = {"n_neighbors": "neighbors.votes:NeighborsPath"}
+_ELASTIC_NET = {"alpha": "penalised.elastic_net:ElasticNetPath"}
+_SUPPORT_VECTORS = {"C": "penalised.support_vectors:SupportVectorPath"}
+_LEAST_SQUARES = {"fit_intercept": "linear.least_squares:LeastSquaresPath"}
+_ENSEMBLE = {"n_estimators": "ensembles:EnsemblePath"}
+_STAGES = {"n_estimators": "ensembles:StagedPath"}
+_ITERATIONS = {"max_iter": "ensembles:StagedPath"}
+_LIGHTGBM = {"n_estimators": "ensembles:LightGBMPath"}
+_XGBOOST = {"n_estimators": "ensembles:XGBoostPath"}
+
+FAST_PATHS: dict[str, dict[str, str]] = {
+    "sklearn.tree.DecisionTreeClassifier": _TREES,
+    "sklearn.tree.DecisionTreeRegressor": _TREES,
+    "sklearn.neighbors.KNeighborsClassifier": _NEIGHBORS,
+    "sklearn.neighbors.KNeighborsRegressor": _NEIGHBORS,
+    "sklearn.linear_model.LinearRegression": _LEAST_SQUARES,
+    "sklearn.linear_model.Ridge": {"alpha": "linear.ridge:RidgePath"},
+    "sklearn.linear_model.RidgeClassifier": {"alpha": "linear.ridge:RidgeClassifierPath"},
+    "sklearn.kernel_ridge.KernelRidge": {"alpha": "linear.ridge:KernelRidgePath"},
+    "sklearn.cross_decomposition.PLSRegression": {"n_components": "linear.components:PartialLeastSquaresPath"},
+    "outsample.estimators.ForwardStepwise": {"n_steps": "linear.components:ForwardStepwisePath"},
+    "sklearn.linear_model.Lasso": _ELASTIC_NET,
+    "sklearn.linear_model.ElasticNet": _ELASTIC_NET,
+    "sklearn.linear_model.LogisticRegression": {"C": "penalised.logistic:LogisticPath"},
+    "sklearn.svm.SVC": _SUPPORT_VECTORS,
+    "sklearn.svm.SVR": _SUPPORT_VECTORS,
+    "sklearn.ensemble.RandomForestClassifier": _ENSEMBLE,
+    "sklearn.ensemble.RandomForestRegressor": _ENSEMBLE,
+    "sklearn.ensemble.ExtraTreesClassifier": _ENSEMBLE,
+    "sklearn.ensemble.ExtraTreesRegressor": _ENSEMBLE,
+    "sklearn.ensemble.BaggingClassifier": _ENSEMBLE,
+    "sklearn.ensemble.BaggingRegressor": _ENSEMBLE,
+    "sklearn.ensemble.GradientBoostingClassifier": _STAGES,
+    "sklearn.ensemble.GradientBoostingRegressor": _STAGES,
+    "sklearn.ensemble.AdaBoostClassifier": _STAGES,
+    "sklearn.ensemble.AdaBoostRegressor": _STAGES,
+    "sklearn.ensemble.HistGradientBoostingClassifier": _ITERATIONS,
+    "sklearn.ensemble.HistGradientBoostingRegressor": _ITERATIONS,
+    "lightgbm.sklearn.LGBMClassifier": _LIGHTGBM,
+    "lightgbm.sklearn.LGBMRegressor": _LIGHTGBM,
+    "xgboost.sklearn.XGBClassifier": _XGBOOST,
+    "xgboost.sklearn.XGBRegressor": _XGBOOST,
+}
+"""Type of an estimator → parameter → path along that parameter; one estimator alone takes the first that serves it."""
+
+WHOLE_PIPELINES: dict[str, str] = {"sklearn.linear_model.LinearRegression": "linear.least_squares:LeastSquaresPath"}
+"""Type of the last step of a pipeline → path along the parameters of the steps before it."""
 
 
 def find_path(
@@ -56,40 +84,89 @@ def find_path(
 ) -> Path:
     """The fastest path over `values` of `parameter` that can serve `response`.
 
-    Single values that the family does not serve are refitted, if the family serves the others.
+    Single values that a fast path does not accept are refitted, if it accepts the others.
 
-    Without a parameter: the path of the one model that `estimator` is. A pipeline is served whole where a
-    family knows it whole, otherwise by the path of its last step behind the steps that ignore y.
+    Without a parameter: the path of the one model that `estimator` is. A pipeline is served whole where a path is for
+    such pipelines, otherwise by the path of its last step behind the steps that ignore y.
     """
     values = None if values is None else list(values)
     if fast:
-        whole = _family_path(estimator, parameter, values, response, weighted)
-        if whole is not None:
-            return whole
-        head, tail, prefix = split_head(estimator)
+        found = _fast_path(estimator, parameter, values, response, weighted)
+        if found is not None:
+            return found
+        leading, last, prefix = split_pipeline(estimator)
         if prefix and (parameter is None or parameter.startswith(prefix)):
-            inner_name = None if parameter is None else parameter.removeprefix(prefix)
-            inner = _family_path(tail, inner_name, values, response, weighted)
-            if inner is not None:
-                return HeadedPath(estimator, head, prefix, inner)
+            own_name = None if parameter is None else parameter.removeprefix(prefix)
+            found = _fast_path(last, own_name, values, response, weighted)
+            if found is not None:
+                return PipelinePath(estimator, leading, prefix, found)
     if parameter is None or values is None:
         return RefitPath.over(estimator, [{}])
     return RefitPath(estimator, parameter, values)
 
 
-def _family_path(
+def _fast_path(
     estimator: BaseEstimator, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
 ) -> Path | None:
-    for family in FAMILIES:
-        if response not in family.responses or (weighted and not family.takes_weight):
+    """The fast path of this estimator over these values; None where it has none."""
+    for name, path in _entries(estimator, parameter):
+        if response not in path.responses or (weighted and not path.takes_weight):
             continue
-        known = family.recognise(estimator, parameter)
-        if known is not None:
-            own = [estimator.get_params()[known]] if values is None else values
-            if family.accepts(estimator, own):
-                return family(estimator, known, own)
-            served = [value for value in own if family.accepts(estimator, [value])]
-            if len(served) > 1 and complexity_of(known, own)[1]:
-                others = [value for value in own if not family.accepts(estimator, [value])]
-                return MixedPath(family(estimator, known, served), RefitPath(estimator, known, others))
+        if not path.serves(estimator, alone=parameter is None):
+            continue
+        own = [estimator.get_params()[name]] if values is None else values
+        accepted = [value for value in own if path.accepts(value)]
+        if len(accepted) == len(own):
+            return path(estimator, name, own)
+        if len(accepted) > 1 and complexity_of(name, own)[1]:
+            others = [value for value in own if not path.accepts(value)]
+            return MixedPath(path(estimator, name, accepted), RefitPath(estimator, name, others))
     return None
+
+
+def _entries(estimator: BaseEstimator, parameter: str | None) -> Iterator[tuple[str, type[GridPath]]]:
+    """(parameter, path) of every fast path listed for this estimator along `parameter`, or along any for None."""
+    if type(estimator) is Pipeline:
+        yield from _pipeline_entries(estimator, parameter)
+        return
+    for name, place in FAST_PATHS.get(public_name(type(estimator)), {}).items():
+        if parameter in (None, name):
+            yield name, _path_class(place)
+
+
+def _pipeline_entries(pipeline: Pipeline, parameter: str | None) -> Iterator[tuple[str, type[GridPath]]]:
+    """The same for a pipeline as a whole: a parameter of the steps before the last one, or none."""
+    *steps, (last_name, last) = pipeline.steps
+    place = WHOLE_PIPELINES.get(public_name(type(last)))
+    if place is None or not steps:
+        return
+    if parameter is None:
+        (own,) = FAST_PATHS[public_name(type(last))]
+        yield f"{last_name}__{own}", _path_class(place)
+        return
+    step, _, inner = parameter.partition("__")
+    if inner and step in dict(steps):
+        yield parameter, _path_class(place)
+
+
+def public_name(kind: type) -> str:
+    """Where users import a type from, such as "sklearn.tree.DecisionTreeClassifier"; "" if it is not found there.
+
+    That is the module that defines it, up to its first private component. A subclass, which may do anything, has a
+    name of its own, also where it borrows the one of its parent.
+    """
+    public: list[str] = []
+    for component in kind.__module__.split("."):
+        if component.startswith("_"):
+            break
+        public.append(component)
+    module = ".".join(public)
+    exported = getattr(sys.modules.get(module), kind.__name__, None)
+    return f"{module}.{kind.__name__}" if exported is kind else ""
+
+
+def _path_class(place: str) -> type[GridPath]:
+    """The path that a table names by "module:class"."""
+    module, _, name = place.partition(":")
+    path: type[GridPath] = getattr(import_module(f"outsample.paths.{module}"), name)
+    return path

@@ -1,62 +1,43 @@
-"""Forests and bags: the first m members of a large ensemble are the ensemble of size m.
+"""Forests, bags and boosting: the first m estimators of a large ensemble are the ensemble of size m.
 
-scikit-learn draws one seed per member, in order, so the members do not know how many will follow.
+Forests and bags draw one seed per estimator, in order, so that no estimator depends on how many follow. Boosting adds
+its estimators one after the other, so that a shorter run is the beginning of a longer one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 from sklearn.utils import check_array
 
 from outsample.data.tables import Table, n_rows
 from outsample.paths.one_fit import OneFitPath, at_sizes
 from outsample.running.arrays import Array, Floats
 
-_FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 _BAGS = (BaggingClassifier, BaggingRegressor)
 
 
 class EnsemblePath(OneFitPath):
     """RandomForest, ExtraTrees and Bagging along `n_estimators`.
 
-    One fit of the largest ensemble per label vector, then running means over its members, added in
+    One fit of the largest ensemble per label vector, then running means over its estimators, added in
     scikit-learn's order for one job. (With several jobs scikit-learn's own sums depend on which thread
     comes first, in the last digit.)
     """
 
     responses = frozenset({"predict", "predict_proba"})
 
-    @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        known = type(estimator) in _FORESTS + _BAGS
-        return "n_estimators" if known and parameter in (None, "n_estimators") else None
-
     def richest(self) -> Any:
-        """The largest ensemble, without the out-of-bag score nobody asks for here."""
+        """The largest ensemble, unfitted, without the out-of-bag score, which is not needed here."""
         return super().richest().set_params(oob_score=False)
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
-        opinions = _forest_opinions(model, X) if type(model) in _FORESTS else _bag_opinions(model, X)
+        opinions = _bag_opinions(model, X) if type(model) in _BAGS else _forest_opinions(model, X)
         means = at_sizes(_running_means(opinions), self.sizes)
         if is_classifier(model) and response == "predict":
             return (model.classes_[np.argmax(mean, axis=1)] for mean in means)
@@ -64,6 +45,7 @@ class EnsemblePath(OneFitPath):
 
 
 def _running_means(opinions: Iterable[Array]) -> Iterator[Array]:
+    """Mean of the first m opinions, for m = 1, 2, …"""
     total: Any = 0.0
     for count, opinion in enumerate(opinions, 1):
         total = total + opinion
@@ -79,20 +61,20 @@ def _forest_opinions(model: BaseEstimator, X: Table) -> Iterator[Array]:
 
 
 def _bag_opinions(model: BaseEstimator, X: Table) -> Iterator[Array]:
-    """Class shares, votes or values of each member on its own columns."""
+    """Class shares, votes or values of each estimator on its own columns."""
     table = check_array(X, dtype=None, accept_sparse=["csr", "csc"], ensure_all_finite=False)
-    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+    for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         Z = table[:, columns]
         if not is_classifier(model):
-            yield member.predict(Z)
-        elif hasattr(member, "predict_proba"):
-            yield _spread(member.predict_proba(Z), member.classes_, model.n_classes_)
+            yield estimator.predict(Z)
+        elif hasattr(estimator, "predict_proba"):
+            yield _all_columns(estimator.predict_proba(Z), estimator.classes_, model.n_classes_)
         else:
-            yield np.eye(model.n_classes_)[member.predict(Z)]
+            yield np.eye(model.n_classes_)[estimator.predict(Z)]
 
 
-def _spread(shares: Array, seen: Array, n_classes: int) -> Array:
-    """Shares of the classes a member saw, as columns of all classes; bags fit their members to codes."""
+def _all_columns(shares: Array, seen: Array, n_classes: int) -> Array:
+    """Shares of the classes an estimator saw, as columns of all classes; bags fit their estimators to codes."""
     if len(seen) == n_classes:
         return shares
     full = np.zeros((len(shares), n_classes))
@@ -109,19 +91,6 @@ class StagedPath(OneFitPath):
     """
 
     responses = frozenset({"predict", "predict_proba", "decision_function"})
-    _along: ClassVar[dict[type, str]] = {
-        GradientBoostingClassifier: "n_estimators",
-        GradientBoostingRegressor: "n_estimators",
-        AdaBoostClassifier: "n_estimators",
-        AdaBoostRegressor: "n_estimators",
-        HistGradientBoostingClassifier: "max_iter",
-        HistGradientBoostingRegressor: "max_iter",
-    }
-
-    @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        own = cls._along.get(type(estimator))
-        return own if parameter in (None, own) else None
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         if type(model) is AdaBoostRegressor:
@@ -135,27 +104,20 @@ class StagedPath(OneFitPath):
 
 
 def _weighted_medians(model: AdaBoostRegressor, X: Table, sizes: Iterable[int]) -> Iterator[Array]:
-    """Median of the first members, weighted, for each of `sizes`.
+    """Weighted median of the first estimators, (n,), for each of `sizes`.
 
-    scikit-learn's own `staged_predict` asks every member again at every stage; here each answers once.
+    scikit-learn's own `staged_predict` asks every estimator again at every stage; here each answers once.
     """
-    members = np.stack([member.predict(X) for member in model.estimators_], axis=1)
-    rows = np.arange(len(members))
+    opinions = np.stack([estimator.predict(X) for estimator in model.estimators_], axis=1)
+    rows = np.arange(len(opinions))
     for size in sizes:
-        order = np.argsort(members[:, :size], axis=1)
+        order = np.argsort(opinions[:, :size], axis=1)
         reached = np.cumsum(model.estimator_weights_[order], axis=1)
         middle = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
-        yield members[rows, order[rows, middle]]
+        yield opinions[rows, order[rows, middle]]
 
 
 _LEAF_TABLE_BYTES = 64 * 2**20
-
-
-def _is_one_of(estimator: BaseEstimator, package: str, names: Sequence[str]) -> bool:
-    """Whether the estimator is exactly one of a package's classes; imports it only if it is in use."""
-    if not type(estimator).__module__.startswith(package + "."):
-        return False
-    return type(estimator) in [getattr(import_module(package), name) for name in names]
 
 
 class LightGBMPath(OneFitPath):
@@ -174,15 +136,12 @@ class LightGBMPath(OneFitPath):
     )
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if not _is_one_of(estimator, "lightgbm", ("LGBMClassifier", "LGBMRegressor")):
-            return None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         settings = estimator.get_params()
         known = type(estimator)().get_params().keys() | cls._harmless
         objectives = (None,) if is_classifier(estimator) else cls._objectives
         covered = settings["boosting_type"] == "gbdt" and settings["objective"] in objectives
-        plain = covered and settings.keys() <= known
-        return "n_estimators" if plain and parameter in (None, "n_estimators") else None
+        return bool(covered and settings.keys() <= known)
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         return (_lightgbm_response(model, raw, response) for raw in at_sizes(_raw_scores(model, X), self.sizes))
@@ -230,17 +189,14 @@ class XGBoostPath(OneFitPath):
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if not _is_one_of(estimator, "xgboost", ("XGBClassifier", "XGBRegressor")):
-            return None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         settings = estimator.get_params()
-        plain = (
+        return (
             settings["booster"] in (None, "gbtree")
             and settings["early_stopping_rounds"] is None
             and settings["callbacks"] is None
             and settings["multi_strategy"] in (None, "one_output_per_tree")
         )
-        return "n_estimators" if plain and parameter in (None, "n_estimators") else None
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterator[Array]:
         margin, reached, answer = None, 0, None

@@ -1,7 +1,7 @@
 """Paths whose every model is read off one fit per label vector.
 
 What such paths share is here: drawn labels may lack a class, or hold one class only; labels go in and come
-out as codes; a learner that cannot be fitted says so.
+out as codes; a learner that cannot be fitted is named in the error.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from outsample.checks import is_integer
 from outsample.data.learners import FitError, constant_response, encode, fit, in_class_order, seeded, with_params
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, Path
-from outsample.paths.refit import GridPath
+from outsample.paths.base import Abilities, Design, GridPath, Path
 from outsample.running.arrays import Array, Floats
 
 
 class DrawByDraw(Design):
-    """A design that handles label vectors one after the other; callers spread draws over workers."""
+    """A design that handles label vectors one after the other; callers distribute draws over workers."""
 
-    batched = False
+    abilities = Abilities(batched=False)
 
     def __init__(self, path: Path, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
@@ -66,26 +66,26 @@ class DrawByDraw(Design):
 
 
 class OneFitPath(GridPath):
-    """A family whose richest model, once fitted, holds all the others.
+    """A path whose richest model, once fitted, holds all the others.
 
     The models must be nested: a fit with the same labels and the same random state, stopped at a smaller
-    size, is the first part of a longer one. With `random_state=None` and no seeds the models of one draw
+    size, is the beginning of a longer one. With `random_state=None` and no seeds the models of one draw
     share one random fit, where scikit-learn would draw anew for each.
     """
 
     def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        if not self.accepts(estimator, values):
+        if not all(self.accepts(value) for value in values):
             raise ValueError(f"{parameter} must be whole numbers of at least 1, got {list(values)}")
         super().__init__(estimator, parameter, values)
 
     @classmethod
-    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
-        """Whether every value is a number of stages or members."""
-        return all(isinstance(v, int | np.integer) and v >= 1 for v in values)
+    def accepts(cls, value: object) -> bool:
+        """Numbers of stages or of estimators."""
+        return is_integer(value, 1)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of stages or members, ascending."""
+        """Numbers of stages or of estimators, ascending."""
         return tuple(int(v) for v in self.values)
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
@@ -131,8 +131,8 @@ def fit_or_say(model: BaseEstimator, X: Table, y: Array, weight: Floats | None) 
 def codes_suffice(estimator: BaseEstimator) -> bool:
     """Whether a classifier may be fitted to codes in place of the labels themselves.
 
-    Only their order matters to it, unless a setting speaks of labels by name or another estimator inside
-    it might look at them.
+    Only the order of the labels matters to it, unless a setting names labels or another estimator inside it might
+    look at them.
     """
     settings = estimator.get_params(deep=True)
     nested = any("__" in name for name in settings)
@@ -151,5 +151,5 @@ def at_sizes(stages: Iterable[Array], sizes: Sequence[int]) -> Iterator[Array]:
                 break
             reached, stage = reached + 1, following
         if stage is None:
-            raise FitError("the ensemble has no members")
+            raise FitError("the ensemble is empty")
         yield stage

@@ -54,9 +54,10 @@ _RICHER_WHEN_SMALLER = frozenset(
 
 
 def complexity_of(parameter: str, values: Sequence[Any]) -> tuple[Floats, bool]:
-    """(complexity of each value, whether that is a natural order); larger is richer.
+    """(complexity of each value, (values,), whether that is a natural order); larger is richer.
 
-    Parameters that penalise or average count by their reciprocal, so a k-NN is ordered by 1/k.
+    A parameter that makes models simpler as it grows, such as a penalty or a number of neighbours, counts by its
+    reciprocal: k nearest neighbours have complexity 1/k. Without a natural order, complexity is the position.
     """
     name = parameter.rpartition("__")[2]
     position = np.arange(len(values), dtype=np.float64)
@@ -74,11 +75,6 @@ def complexity_of(parameter: str, values: Sequence[Any]) -> tuple[Floats, bool]:
 def simplest_first(complexity: Floats) -> NDArray[np.intp]:
     """Positions from simple to rich; equal complexities keep their order."""
     return np.argsort(complexity, kind="stable")
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Whether a value is a whole number no smaller than `least`."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def _numbers(values: Sequence[Any]) -> Floats | None:

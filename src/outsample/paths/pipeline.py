@@ -1,79 +1,85 @@
-"""A fast path behind the steps of a pipeline that ignore y."""
+"""A fast path behind the leading steps of a pipeline that ignore y."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
-from outsample.data.steps import alike, fit_head, transformed, treats_rows_alone
+from outsample.data.steps import alike, fit_leading_steps, transformed, treats_rows_alone
 from outsample.data.tables import Table
-from outsample.paths.base import Design, Path, Smoother
+from outsample.paths.base import Abilities, Design, Path, Smoother
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
 
-class HeadedPath(Path):
-    """The path of a pipeline's last step, served on X transformed once."""
+class PipelinePath(Path):
+    """The path of a pipeline's last step, on X transformed once by the steps before it.
 
-    def __init__(self, estimator: BaseEstimator, head: Any, prefix: str, inner: Path) -> None:
-        self.estimator, self.head, self.inner = estimator, head, inner
-        self.params = tuple({prefix + k: v for k, v in params.items()} for params in inner.params)
-        self.complexity, self.ordered = inner.complexity, inner.ordered
-        self.solves_further = inner.solves_further
+    Parameters
+    ----------
+    estimator : the whole pipeline.
+    leading : its steps before the last one, which ignore y; None where there are none.
+    prefix : what the parameters of the last step begin with, "step__".
+    last : the path of the last step.
+    """
 
-    @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        return None
+    def __init__(self, estimator: Pipeline, leading: Pipeline | None, prefix: str, last: Path) -> None:
+        params = [{prefix + k: v for k, v in params.items()} for params in last.params]
+        super().__init__(estimator, params, last.complexity, last.ordered)
+        self.leading, self.last = leading, last
+        self.responses, self.takes_weight = last.responses, last.takes_weight
+        self.solves_further = last.solves_further
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        head, Z, own = fit_head(self.head, X)
+        leading, Z, own = fit_leading_steps(self.leading, X)
         if not alike(Z, own):
             return RefitPath.of(self).bind(X, classes, weight)
-        return _HeadedDesign(head, self.inner.bind(Z, classes, weight))
+        return _PipelineDesign(leading, self.last.bind(Z, classes, weight))
 
     @property
     def name(self) -> str:
-        return self.inner.name
+        return self.last.name
 
 
-class _HeadedDesign(Design):
-    def __init__(self, head: Any, inner: Design) -> None:
-        self._head, self._inner = head, inner
-        self.classes, self.weight = inner.classes, inner.weight
-        self.batched, self.fits_per_draw = inner.batched, inner.fits_per_draw
-        self.n_samples, self.n_models = inner.n_samples, inner.n_models
+class _PipelineDesign(Design):
+    """The design of the last step; rows left out are predicted where the steps before it learn nothing from the rows.
+
+    Steps that learn from X, such as scalers, would learn something else from fewer rows.
+    """
+
+    def __init__(self, leading: Pipeline | None, last: Design) -> None:
+        self._leading, self._last = leading, last
+        self._stateless = leading is None or treats_rows_alone(leading)
+        self.classes, self.weight, self.fits_per_draw = last.classes, last.weight, last.fits_per_draw
+        self.n_samples, self.n_models = last.n_samples, last.n_models
+
+    @property
+    def abilities(self) -> Abilities:
+        own = self._last.abilities
+        return replace(own, leaves_out=own.leaves_out and self._stateless, scores=False)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        return self._inner.fitted(Y, response, seeds)
+        return self._last.fitted(Y, response, seeds)
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
-        return self._inner.predict(y, transformed(self._head, X_new), response, seed)
+        return self._last.predict(y, transformed(self._leading, X_new), response, seed)
 
     @property
     def smoother(self) -> Smoother | None:
-        return self._inner.smoother
+        return self._last.smoother
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
-        """A head that learns from X would learn something else from fewer rows: then there is no shortcut."""
-        if self._head is not None and not treats_rows_alone(self._head):
-            return None
-        return self._inner.left_out_predictions(y, folds, response)
-
-    @property
-    def streams(self) -> bool:
-        return self._inner.streams
+        return self._last.left_out_predictions(y, folds, response) if self._stateless else None
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
-        return self._inner.confusions(Y, seeds)
+        return self._last.confusions(Y, seeds)
 
-    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
-        return self._inner.moments(Y, center, seeds)
-
-    def lean(self, statistic: str | None) -> bool:
-        return self._inner.lean(statistic)
+    def moments(self, Y: Any, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        return self._last.moments(Y, center, seeds)
 
     @property
     def tied(self) -> bool:
-        return self._inner.tied
+        return self._last.tied

@@ -1,8 +1,8 @@
-"""The path of any estimator and any grid: clone, fit, predict."""
+"""The path of any estimator and any grid: clone, fit, predict; and paths that refit some of their models only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,39 +11,28 @@ from sklearn.base import BaseEstimator
 
 from outsample.data.learners import FitError, constant_response, fit, respond, seeded, with_params
 from outsample.data.lending import lend
-from outsample.data.steps import fit_head, split_head, transformed
+from outsample.data.steps import fit_leading_steps, split_pipeline, transformed
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, Path
+from outsample.paths.base import Abilities, Design, GridPath, Path
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.running.arrays import Array, Floats
 
 
-class RefitPath(Path):
+class RefitPath(GridPath):
     """Every model is refitted to every label vector; the answers other paths must reproduce.
 
     The leading steps of a pipeline that ignore y are fitted once per distinct setting of theirs.
     """
 
     responses = frozenset({"predict", "predict_proba", "decision_function"})
-
-    @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        return parameter or ""
-
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} if parameter else {} for i in order)
-        self.complexity = complexity[order]
-        self.ordered = ordered
+    refits = True
 
     @classmethod
     def over(cls, estimator: BaseEstimator, settings: Sequence[dict[str, Any]]) -> RefitPath:
         """A path over settings of several parameters, in the order given."""
-        path = cls(estimator, "", list(range(len(settings))))
-        path.params = tuple(dict(s) for s in settings)
-        path.ordered = len(settings) < 2
+        path = cls.__new__(cls)
+        positions = np.arange(len(settings), dtype=np.float64)
+        Path.__init__(path, estimator, [dict(s) for s in settings], positions, len(settings) < 2)
         return path
 
     @classmethod
@@ -58,58 +47,58 @@ class RefitPath(Path):
 
 
 class RefitDesign(Design):
-    """Refits in order; callers spread draws over workers."""
+    """Refits the models one after the other; callers distribute draws over workers."""
 
-    batched = False
+    abilities = Abilities(batched=False, scores=True)
 
     def __init__(self, path: RefitPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
         self.n_models = self.fits_per_draw = len(path)
-        self._members = _Members(path, X)
-        self.n_samples = self._members.n_samples
+        self._models = _Models(path, X)
+        self.n_samples = self._models.n_samples
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         draws = [self._responses(Y[d], None, response, None if seeds is None else seeds[d]) for d in range(len(Y))]
         return np.stack(draws)
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
-        return self._responses(y, self._members.transformed(X_new), response, seed)
+        return self._responses(y, self._models.transformed(X_new), response, seed)
 
     def scores(
         self, y: Array, seed: int | None, X_new: Table | None, y_new: Array, weight_new: Floats | None
     ) -> Floats:
-        new = None if X_new is None else self._members.transformed(X_new)
-        labels, asked = (part if self.classes is None else self.classes[part] for part in (y, y_new))
+        new = None if X_new is None else self._models.transformed(X_new)
+        labels, asked = (codes if self.classes is None else self.classes[codes] for codes in (y, y_new))
         weighted = {} if weight_new is None else {"sample_weight": weight_new}
         scores = []
-        for m, (tail, Z, own) in enumerate(self._members):
+        for m, (learner, Z, own) in enumerate(self._models):
             try:
-                model = fit(seeded(tail, seed), Z, labels, self.weight)
+                model = fit(seeded(learner, seed), Z, labels, self.weight)
                 target = own if new is None else new[m]
                 scores.append(float(lend(model, partial(model.score, **weighted), target, asked)))
             except Exception as error:
-                raise FitError(f"{type(tail).__name__} failed: {error}") from error
+                raise FitError(f"{type(learner).__name__} failed: {error}") from error
         if np.isnan(scores).any():
-            raise FitError(f"{type(tail).__name__} failed: its score on {n_rows(asked)} rows is nan")
+            raise FitError(f"{type(learner).__name__} failed: its score on {n_rows(asked)} rows is nan")
         return np.array(scores)
 
     def _responses(self, y: Array, new: list[Any] | None, response: str, seed: int | None) -> Array:
-        """Fit every model to y and answer on its own X, or on the transformed tables `new`."""
+        """Answers of every model after fitting y: on the rows fitted, or on the transformed tables `new`."""
         answers = []
-        for m, (tail, Z, own) in enumerate(self._members):
+        for m, (learner, Z, own) in enumerate(self._models):
             target = own if new is None else new[m]
             if self.classes is not None and (y == y[0]).all():
                 answers.append(constant_response(int(y[0]), n_rows(target), response, len(self.classes)))
                 continue
             labels = y if self.classes is None else self.classes[y]
-            model = seeded(tail, seed)
+            model = seeded(learner, seed)
             try:
                 fit(model, Z, labels, self.weight)
                 answers.append(respond(model, target, response, self.classes))
                 if answers[-1].ndim > 1 and self.classes is None and y.ndim == 1:
                     raise ValueError(f"it predicted {answers[-1].shape[1]} columns where y has one")
             except Exception as error:
-                raise FitError(f"{type(tail).__name__} failed: {error}") from error
+                raise FitError(f"{type(learner).__name__} failed: {error}") from error
         return np.stack(answers)
 
 
@@ -118,45 +107,83 @@ def _identity(value: Any) -> Any:
     return (type(value), value) if isinstance(value, str | int | float | bool | type(None)) else id(value)
 
 
-class _Members:
-    """The models of a path, each with its X after the steps that ignore y; equal heads are fitted once."""
+class _Models:
+    """The models of a path, each with its X behind the leading steps that ignore y; equal steps are fitted once."""
 
     def __init__(self, path: RefitPath, X: Table) -> None:
-        self._heads: list[tuple[Any, Any, Any]] = []
-        self._members: list[tuple[int, Any]] = []
+        self._leading: list[tuple[Any, Any, Any]] = []
+        self._learners: list[tuple[int, Any]] = []
         known: dict[frozenset[tuple[str, Any]], int] = {}
         for params in path.params:
-            model = with_params(path.estimator, params)
-            head, tail, _ = split_head(model)
-            steps = () if head is None else head.named_steps
+            leading, learner, _ = split_pipeline(with_params(path.estimator, params))
+            steps = () if leading is None else leading.named_steps
             key = frozenset((k, _identity(v)) for k, v in params.items() if k.split("__")[0] in (*steps, "steps"))
             if key not in known:
-                known[key] = len(self._heads)
-                self._heads.append(fit_head(head, X))
-            self._members.append((known[key], tail))
+                known[key] = len(self._leading)
+                self._leading.append(fit_leading_steps(leading, X))
+            self._learners.append((known[key], learner))
         self.n_samples = n_rows(X)
 
-    def __iter__(self) -> Any:
-        """(tail, X it is fitted to, X it answers on in-sample) of each model."""
-        return ((tail, *self._heads[h][1:]) for h, tail in self._members)
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
+        """(learner, X it is fitted to, X it answers on in-sample) of each model."""
+        return ((learner, *self._leading[i][1:]) for i, learner in self._learners)
 
     def transformed(self, X_new: Table) -> list[Any]:
-        """X_new as each model's tail wants it."""
-        per_head = [X_new if head is None else transformed(head, X_new) for head, *_ in self._heads]
-        return [per_head[h] for h, _ in self._members]
+        """X_new as the learner of each model reads it."""
+        tables = [transformed(steps, X_new) for steps, *_ in self._leading]
+        return [tables[i] for i, _ in self._learners]
 
 
-class GridPath(Path):
-    """A path over the values of one parameter, sorted from simple to rich."""
+class MixedPath(Path):
+    """One parameter: the values that a fast path accepts, and the others, such as None for no limit, refitted."""
 
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator, self.parameter = estimator, parameter
-        self.values = tuple(values[i] for i in order)
-        self.params = tuple({parameter: value} for value in self.values)
-        self.complexity = complexity[order]
+    def __init__(self, served: GridPath, refitted: RefitPath) -> None:
+        self.paths: tuple[Path, ...] = served, refitted
+        params = [*served.params, *refitted.params]
+        complexity, ordered = complexity_of(served.parameter, [setting[served.parameter] for setting in params])
+        self.order = simplest_first(complexity)
+        super().__init__(served.estimator, [params[i] for i in self.order], complexity[self.order], ordered)
+        self.responses, self.takes_weight = served.responses, served.takes_weight
+        self.solves_further = served.solves_further
 
-    def refitting(self, X: Table, classes: Array | None, weight: Floats | None) -> Design:
-        """The same models refitted one by one, for an X this family has no fast way for."""
-        return RefitPath(self.estimator, self.parameter, self.values).bind(X, classes, weight)
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        return _MixedDesign([path.bind(X, classes, weight) for path in self.paths], self.order)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(path.name for path in self.paths)
+
+
+class _MixedDesign(Design):
+    """Several designs on the same X, their models put in the order of the whole path."""
+
+    abilities = Abilities()
+
+    def __init__(self, designs: Sequence[Design], order: Array) -> None:
+        self._designs, self._order = designs, order
+        self.classes, self.weight, self.n_samples = designs[0].classes, designs[0].weight, designs[0].n_samples
+        self.abilities = Abilities(
+            batched=all(design.abilities.batched for design in designs),
+            sums=frozenset.intersection(*(design.abilities.sums for design in designs)),
+        )
+        self.n_models = sum(design.n_models for design in designs)
+        self.fits_per_draw = sum(design.fits_per_draw for design in designs)
+
+    def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        return self._along_models([design.fitted(Y, response, seeds) for design in self._designs], axis=1)
+
+    def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        return self._along_models([design.predict(y, X_new, response, seed) for design in self._designs], axis=0)
+
+    def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
+        return self._along_models([design.confusions(Y, seeds) for design in self._designs], axis=1)
+
+    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+        return self._along_models([design.moments(Y, center, seeds) for design in self._designs], axis=1)
+
+    @property
+    def tied(self) -> bool:
+        return any(design.tied for design in self._designs)
+
+    def _along_models(self, answers: list[Array], axis: int) -> Array:
+        return np.concatenate(answers, axis=axis).take(self._order, axis=axis)

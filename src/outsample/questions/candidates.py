@@ -198,7 +198,7 @@ def _fast_path(estimator: BaseEstimator, name: str, values: list[Any], response:
         path = find_path(estimator, name, values, response=response, weighted=weighted)
     except (ValueError, TypeError):
         return None
-    return None if isinstance(path, RefitPath) else path
+    return None if path.refits else path
 
 
 def _along(

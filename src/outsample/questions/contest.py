@@ -186,7 +186,7 @@ def _curves_of(
     """The curve of a branch; where it fails and failures have a score, the curve or the error of each model."""
     if error_score == "raise":
         return [(branch, criterion.curve(problem))]
-    alone = len(branch.settings) == 1 and isinstance(branch.path, RefitPath)
+    alone = len(branch.settings) == 1 and branch.path.refits
     reason = _why_unbound(problem)
     if alone and reason is not None:
         return [(branch, reason)]
@@ -231,7 +231,7 @@ def _pieces(problem: Problem, branch: Branch) -> list[Branch]:
     once.
     """
     n = len(branch.settings)
-    alone = n == 1 or isinstance(branch.path, RefitPath)
+    alone = n == 1 or branch.path.refits
     cuts = range(n + 1) if alone else (0, n // 2, n)
     return [_piece(problem, branch, slice(*ends), alone) for ends in pairwise(cuts)]
 

@@ -153,7 +153,7 @@ def test_sampled_components_do_not_reproduce_themselves_and_are_refitted():
     assert isinstance(find_path(pipeline, "pca__n_components", [2, 5]).bind(X), RefitDesign)
 
 
-def test_recognised_or_left_to_refits():
+def test_served_or_left_to_refits():
     assert isinstance(find_path(LinearRegression(positive=True)), RefitPath)
     assert isinstance(find_path(LinearRegression(), "fit_intercept", [True, False]), RefitPath)
     subclass = type("Mine", (LinearRegression,), {})

@@ -199,7 +199,7 @@ def test_kernel_given_as_a_matrix():
     np.testing.assert_allclose(left_out, theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_recognised_or_left_to_refits():
+def test_served_or_left_to_refits():
     assert isinstance(find_path(Ridge(), "alpha", ALPHAS), RidgePath)
     assert isinstance(find_path(RidgeClassifier()), RidgeClassifierPath)
     assert isinstance(find_path(KernelRidge(), "alpha", ALPHAS), KernelRidgePath)

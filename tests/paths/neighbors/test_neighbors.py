@@ -197,7 +197,7 @@ def test_metrics_learned_from_the_rows_have_no_shortcut():
     assert design.left_out_predictions(X[:, 0], np.arange(len(X))) is None
 
 
-def test_recognised_or_left_to_refits():
+def test_served_or_left_to_refits():
     ks = [1, 2]
     assert isinstance(find_path(KNeighborsClassifier(), "n_neighbors", ks), NeighborsPath)
     assert isinstance(find_path(KNeighborsRegressor()), NeighborsPath)

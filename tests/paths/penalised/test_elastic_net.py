@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso
 
 from outsample._kernels.coordinate_descent import descend
+from outsample.paths.dispatch import find_path
 from outsample.paths.penalised.elastic_net import ElasticNetPath
 from outsample.paths.penalised.newton import minimise, solved_on_support
 from outsample.paths.refit import RefitDesign, RefitPath
@@ -96,10 +97,10 @@ def test_single_precision_answers_are_scikit_learns():
     assert_equal_predictions(ours, theirs)
 
 
-def test_what_is_recognised():
-    assert ElasticNetPath.recognise(Lasso(), None) == "alpha"
-    assert ElasticNetPath.recognise(ElasticNet(), "l1_ratio") is None
-    assert ElasticNetPath.recognise(Lasso(positive=True), "alpha") is None
+def test_served_or_left_to_refits():
+    assert find_path(Lasso()).params == ({"alpha": 1.0},)
+    assert find_path(ElasticNet(), "l1_ratio", [0.1, 0.2]).name == "RefitPath"
+    assert find_path(Lasso(positive=True), "alpha", [0.1, 0.2]).name == "RefitPath"
 
 
 def test_minimum_satisfies_the_conditions_of_optimality():

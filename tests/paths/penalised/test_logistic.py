@@ -7,6 +7,7 @@ from corner_cases import awkward_table, binary, smooth_table, three_classes, wei
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from outsample.paths.dispatch import find_path
 from outsample.paths.penalised.logistic import LogisticPath
 from outsample.paths.refit import RefitDesign, RefitPath
 
@@ -100,10 +101,9 @@ def test_what_is_left_to_scikit_learn(case):
     assert isinstance(LogisticPath(estimator, "C", Cs).bind(table, np.arange(3)), RefitDesign)
 
 
-def test_what_is_recognised():
-    assert LogisticPath.recognise(LogisticRegression(), None) == "C"
-    assert LogisticPath.recognise(LogisticRegression(solver="saga", l1_ratio=1.0), "C") == "C"
-    assert LogisticPath.recognise(LogisticRegression(solver="liblinear"), "C") is None
-    assert LogisticPath.recognise(LogisticRegression(class_weight="balanced"), "C") is None
-    assert LogisticPath.recognise(LogisticRegression(l1_ratio=1.0), "C") is None
-    assert LogisticPath.recognise(LogisticRegression(), "tol") is None
+def test_served_or_left_to_refits():
+    assert find_path(LogisticRegression()).params == ({"C": 1.0},)
+    assert find_path(LogisticRegression(solver="saga", l1_ratio=1.0), "C", [1, 2]).name == "LogisticPath"
+    for options in ({"solver": "liblinear"}, {"class_weight": "balanced"}, {"l1_ratio": 1.0}):
+        assert find_path(LogisticRegression(**options), "C", [1, 2]).name == "RefitPath"
+    assert find_path(LogisticRegression(), "tol", [1e-3, 1e-4]).name == "RefitPath"

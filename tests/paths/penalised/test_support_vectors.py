@@ -7,6 +7,7 @@ from corner_cases import awkward_table, binary, real, smooth_table, three_classe
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
+from outsample.paths.dispatch import find_path
 from outsample.paths.penalised import support_vectors
 from outsample.paths.penalised.support_vectors import SupportVectorPath
 from outsample.paths.refit import RefitDesign, RefitPath
@@ -91,10 +92,9 @@ def test_draws_that_lack_a_class():
         assert_equal_predictions(ours.fitted(Y, response), theirs.fitted(Y, response), response)
 
 
-def test_what_is_recognised():
-    assert SupportVectorPath.recognise(SVC(), None) == "C"
-    assert SupportVectorPath.recognise(SVR(), "C") == "C"
-    assert SupportVectorPath.recognise(SVC(), "gamma") is None
-    assert SupportVectorPath.recognise(SVC(probability=True), "C") is None
-    assert SupportVectorPath.recognise(SVC(kernel="precomputed"), "C") is None
-    assert SupportVectorPath.recognise(SVC(kernel=np.dot), "C") is None
+def test_served_or_left_to_refits():
+    assert find_path(SVC()).params == ({"C": 1.0},)
+    assert find_path(SVR(), "C", [1, 2]).name == "SupportVectorPath"
+    assert find_path(SVC(), "gamma", [1, 2]).name == "RefitPath"
+    for options in ({"probability": True}, {"kernel": "precomputed"}, {"kernel": np.dot}):
+        assert find_path(SVC(**options), "C", [1, 2]).name == "RefitPath"

@@ -100,6 +100,6 @@ def test_pruning_statistics_and_weights():
     np.testing.assert_allclose(design.confusions(y[None]), Design.confusions(design, y[None]), atol=1e-12)
 
 
-def test_single_settings_find_their_family():
+def test_single_settings_find_their_path():
     assert isinstance(find_path(DecisionTreeClassifier(ccp_alpha=0.1)), PruningPath)
     assert isinstance(find_path(DecisionTreeClassifier(max_depth=3)), DepthPath)

@@ -18,6 +18,7 @@ from outsample.paths.trees import growth as tree_growth
 from outsample.paths.trees.cuts import FittedTree
 from outsample.paths.trees.growth import Grower, Stopping
 from outsample.paths.trees.leaves import TreePath
+from outsample.resampling.labels import FreePermutation, LabelDraws
 
 SIZES = [2, 3, 5, 9, 20]
 
@@ -32,17 +33,17 @@ def impurity(y, weight, criterion):
     return -(share * np.log2(share)).sum()
 
 
-def gain(members, left, y, weight, criterion):
-    """Decrease of impurity × weight when `members` are split into `left` and the rest."""
-    right = members & ~left
+def gain(inside, left, y, weight, criterion):
+    """Decrease of impurity × weight when the rows `inside` a node are split into `left` and the rest."""
+    right = inside & ~left
     return sum(
         sign * weight[part].sum() * impurity(y[part], weight[part], criterion)
-        for sign, part in ((1, members), (-1, left), (-1, right))
+        for sign, part in ((1, inside), (-1, left), (-1, right))
     )
 
 
 def splits_of(parent, leaf):
-    """(members, left members) of split 1, 2, … of a tree whose nodes are numbered in order of growth."""
+    """(rows of the node, those that go left) of split 1, 2, … of a tree whose nodes are numbered in order of growth."""
     inside = np.zeros((len(parent), len(leaf)), bool)
     inside[leaf, np.arange(len(leaf))] = True
     for node in range(len(parent) - 1, 0, -1):
@@ -267,7 +268,7 @@ def test_labels_of_one_class():
     np.testing.assert_array_equal(design.confusions(Y)[0, 0], np.diag([0.0, 1.0, 0.0]))
 
 
-def test_what_is_recognised():
+def test_served_or_left_to_refits():
     class Mine(DecisionTreeClassifier):
         pass
 
@@ -336,3 +337,5 @@ def test_labels_far_from_zero_get_the_trees_that_scikit_learn_grows(offset, para
     np.testing.assert_allclose(design.fitted(y[None])[0], refits, rtol=1e-14, atol=1e-9)
     in_sample = np.mean((y - refits) ** 2, axis=1)
     np.testing.assert_allclose(design.moments(y[None], y.mean())[0, :, 0], in_sample, rtol=1e-6, atol=1e-12)
+    later = LabelDraws(FreePermutation(), y, 1, np.random.SeedSequence(0)).later(range(1))
+    np.testing.assert_array_equal(design.moments(later, y.mean()), design.moments(later[:], y.mean()))

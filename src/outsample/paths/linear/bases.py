@@ -1,4 +1,4 @@
-"""The tables that a regression sees behind the steps of a pipeline, each fitted once."""
+"""The tables that a regression is fitted to behind the steps of a pipeline, each made once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 
+from outsample.checks import is_integer
 from outsample.data.learners import with_params
 from outsample.data.steps import transformed
 from outsample.data.tables import Table
 from outsample.estimators import LeadingColumns
-from outsample.paths.order import is_whole
 
 # Transformers whose columns for a smaller value are the first columns for a larger one.
 _NESTED = frozenset({(PolynomialFeatures, "degree"), (LeadingColumns, "n_columns"), (PCA, "n_components")})
@@ -29,7 +29,7 @@ class Basis:
 
     Attributes
     ----------
-    steps : the fitted steps that make the table, one after the other.
+    steps : the fitted steps that make the table from X, one after the other.
     table : (n, p)
     counts : position of each model in the path → number of its columns.
     """
@@ -40,7 +40,7 @@ class Basis:
 
     @property
     def is_dense(self) -> bool:
-        """Whether the table is an ordinary one."""
+        """Whether the table is not sparse."""
         return not sparse.issparse(self.table)
 
     def reproduces(self, X: Table) -> bool:
@@ -57,23 +57,23 @@ class Basis:
 
 
 def fitted_bases(steps: Sequence[tuple[str, Any]], parameter: str, values: Sequence[Any], X: Table) -> list[Basis]:
-    """The tables of the models with `values` of `parameter`: one when their columns are nested.
+    """The tables of the models with these `values` of `parameter`: a single one when their columns are nested.
 
-    Steps before the one that varies are fitted once.
+    Steps before the one that has the parameter are fitted once.
     """
     name, _, inner = parameter.partition("__")
     cut = next((i for i, step in enumerate(steps) if step[0] == name), len(steps))
-    head, table = _fitted(steps[:cut], {}, X)
+    before, table = _fitted(steps[:cut], {}, X)
     if cut == len(steps):
-        return [Basis(head, table, dict.fromkeys(range(len(values)), _width(table)))]
+        return [Basis(before, table, dict.fromkeys(range(len(values)), _width(table)))]
     if _is_nested(steps[cut:], inner, values, table):
-        tail, largest = _fitted(steps[cut:], {parameter: max(values)}, table)
+        others, largest = _fitted(steps[cut:], {parameter: max(values)}, table)
         counts = {m: _column_count(steps[cut][1], inner, value, table) for m, value in enumerate(values)}
-        return [Basis(head + tail, largest, counts)]
+        return [Basis(before + others, largest, counts)]
     bases = []
     for m, value in enumerate(values):
-        tail, columns = _fitted(steps[cut:], {parameter: value}, table)
-        bases.append(Basis(head + tail, columns, {m: _width(columns)}))
+        others, columns = _fitted(steps[cut:], {parameter: value}, table)
+        bases.append(Basis(before + others, columns, {m: _width(columns)}))
     return bases
 
 
@@ -86,11 +86,11 @@ def _fitted(steps: Sequence[tuple[str, Any]], params: dict[str, Any], X: Table) 
 
 
 def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[Any], X: Table) -> bool:
-    """Whether smaller values give the first columns of larger ones, through all later steps."""
+    """Whether the columns of a smaller value are the first columns of a larger one, also after all later steps."""
     varying = steps[0][1]
     if (type(varying), inner) not in _NESTED:
         return False
-    if not all(is_whole(v, 0 if type(varying) is PolynomialFeatures else 1) for v in values):
+    if not all(is_integer(v, 0 if type(varying) is PolynomialFeatures else 1) for v in values):
         return False
     if not all(type(s) in _COLUMN_BY_COLUMN or s in (None, "passthrough") for _, s in steps[1:]):
         return False
@@ -98,7 +98,10 @@ def _is_nested(steps: Sequence[tuple[str, Any]], inner: str, values: Sequence[An
 
 
 def _is_deterministic(pca: PCA, values: Sequence[int], X: Table) -> bool:
-    """Whether PCA computes the same components for all these numbers of them; "auto" may choose to sample."""
+    """Whether PCA computes the same components for all these numbers of them; "auto" may choose a randomised solver.
+
+    The conditions are those by which scikit-learn chooses the solver.
+    """
     if pca.svd_solver != "auto":
         return pca.svd_solver in ("full", "covariance_eigh")
     n, p = np.shape(X)

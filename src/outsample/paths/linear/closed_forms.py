@@ -12,7 +12,7 @@ from outsample.paths.base import Smoother
 from outsample.resampling.labels import FreePermutation
 from outsample.running.arrays import Array, Floats
 
-# How far from one a leverage may be and still be one: what is left of a row is rounding.
+# A leverage this close to one counts as one: the difference is rounding.
 _ROUNDING = 1e-9
 
 
@@ -20,9 +20,10 @@ def permutation_optimism(smoother: Smoother, y: Array, weight: Floats | None = N
     """Expected optimism over all permutations of y, squared error, (models,).
 
     (2σ̂²_y/n)(tr S − 1ᵀS1/n), σ̂²_y the unbiased variance of y (Magdon-Ismail & Mertsalov, Theorem 3). With weights
-    2 Σ w_i cov(y*_i, Σ_j S_ij y*_j)/Σw, the drawn labels having the weighted variance of y. Several outputs average.
+    2 Σ w_i cov(y*_i, Σ_j S_ij y*_j)/Σw, where the drawn labels have the weighted variance of y. The mean over several
+    outputs.
     """
-    own, shared = (weighted_mean(part, weight) for part in (smoother.leverages, smoother.row_sums))
+    own, shared = weighted_mean(smoother.leverages, weight), weighted_mean(smoother.row_sums, weight)
     unequal = None if weight is None or np.ptp(weight) == 0 else weight
     if unequal is None:
         variance = float(np.mean(np.var(y, axis=0, ddof=1)))
@@ -43,12 +44,12 @@ def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None 
     """Expected optimism over labels with noise of this variance, squared error, rows at new places included, (models,).
 
     2σ² tr(S)/n is the optimism at the rows themselves. At a new place x the fit s(x)ᵀy has variance σ²‖s(x)‖², more
-    than the σ²‖S_i‖² at a row that was fitted, and much more where least squares extrapolates. Leaving row i out makes
-    it new: its weights are then S_ij/(1 − S_ii), j ≠ i, which adds σ² times the mean of
+    than the σ²‖S_i‖² at a row that was fitted, and much more where least squares extrapolates. A row left out stands
+    for a new one: row i left out has the weights S_ij/(1 − S_ii), j ≠ i, which adds σ² times the mean of
     (‖S_i‖² − S_ii²)/(1 − S_ii)² − ‖S_i‖², for a projection S_ii²/(1 − S_ii) (the excess variance of Rosset &
-    Tibshirani 2020, left-out rows in place of new ones). Infinite where a row is fitted by itself alone; fits of
-    minimum norm that reproduce every label are refitted of minimum norm. Where the squared norms are not known, as for
-    nearest neighbours, whose weights at new places are no larger, nothing is added.
+    Tibshirani 2020, with rows left out in place of new rows). Infinite where the fit of a row depends on its own label
+    alone. Where a fit of minimum norm reproduces every label, so does the one without a row. Nothing is added where
+    the squared norms are not known, as for nearest neighbours, whose weights at new places are no larger.
     """
     fixed = 2 * variance * weighted_mean(smoother.leverages, weight)
     if smoother.squared_norms is None or smoother.left_out_norms is None or variance == 0:
@@ -58,12 +59,12 @@ def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None 
 
 
 def degrees_of_freedom(smoother: Smoother, n: float, weight: Floats | None = None) -> Floats:
-    """tr S, (models,); with weights n times the weighted mean leverage, the share of the risk that is fitted away."""
+    """tr S, (models,); with weights n times the weighted mean leverage."""
     return np.asarray(n * weighted_mean(smoother.leverages, weight))
 
 
 def noise_variance(in_sample: Floats, dof: Floats, n: float) -> Floats:
-    """RSS/(n − tr S), (models,): unbiased for least squares without bias; not a number where nothing is left over."""
+    """RSS/(n − tr S), (models,): unbiased where least squares has no bias; not a number where tr S reaches n."""
     left = n - dof
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(left > _ROUNDING * n, in_sample * n / left, np.nan)
@@ -72,8 +73,8 @@ def noise_variance(in_sample: Floats, dof: Floats, n: float) -> Floats:
 def leave_one_out_losses(smoother: Smoother, y: Array, fitted: Array) -> Floats:
     """Squared error of each row when it is left out, (models, n): ((y_i − ŷ_i)/(1 − S_ii))², averaged over outputs.
 
-    Exact for least squares with a fixed quadratic penalty in sum form (Allen 1974). Infinite where a row is
-    fitted by itself alone, S_ii = 1: without it nothing is known of it.
+    Exact for least squares with a fixed quadratic penalty in sum form (Allen 1974). Infinite where the
+    fit of a row depends on its own label alone, S_ii = 1: the other rows say nothing about it.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""A design whose fits are linear in y: closed forms and left-out predictions need no refit."""
+"""Designs whose fits are linear in y: closed forms and left-out predictions need no refit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from outsample.data.learners import constant_response, fit, is_pairwise, respond, with_params
 from outsample.data.tables import Table, n_rows, split_rows
-from outsample.paths.base import Design, Path, Smoother, confusion_shares
+from outsample.paths.base import Abilities, Design, Path, Smoother, confusion_shares
 from outsample.paths.linear.fits import LinearFits, as_targets, combined
 from outsample.paths.linear.left_out import left_out
 from outsample.paths.linear.row_norms import row_norms
@@ -21,17 +21,17 @@ from outsample.running.threads import cached_property
 
 
 @dataclass(frozen=True)
-class Part:
-    """Models that share one basis.
+class ModelBlock:
+    """Models of a path that share one basis.
 
     Attributes
     ----------
-    models : (models of this part,), their positions in the path.
+    models : (models of the block,), their positions in the path.
     fits : their fits.
     evaluated : new X → (n_new, r), the basis at new rows.
-    gains : (models of this part, r), what multiplies the coefficients at new rows.
-    least_slack : (models of this part,), the slack below which left-out rows are refitted; infinite where the
-        formula does not hold at all.
+    gains : (models of the block, r), what multiplies the coefficients at new rows.
+    least_slack : (models of the block,), the slack, 1 − leverage for a single row, below which left-out rows are
+        refitted; infinite where the closed form does not hold at all.
     """
 
     models: NDArray[np.intp]
@@ -44,29 +44,31 @@ class Part:
 class LinearDesign(Design):
     """Regression by fits linear in y, bound to one X.
 
-    Left-out predictions are exact: rows for which the closed form would lose digits (a row or fold that the
-    model cannot do without, a basis whose numerical rank depends on the rows) are refitted with
-    scikit-learn.
+    Left-out predictions are exact. Scikit-learn refits the models where the closed form would lose digits: where a
+    fold nearly determines its own fit, and where the numerical rank of the basis depends on the rows.
 
     Parameters
     ----------
-    parts : the models, grouped by basis.
-    refitted : (estimator, X) of each model, to refit on part of the rows; None when left-out predictions
+    blocks : the models, those with the same basis together.
+    refitted : position of a model → (estimator, X) to refit it on some of the rows; None when left-out predictions
         have no closed form because the basis itself depends on the rows.
     """
 
+    abilities = Abilities(sums=frozenset({"moments"}), smoother=True)
+
     def __init__(
         self,
-        parts: Sequence[Part],
+        blocks: Sequence[ModelBlock],
         refitted: Callable[[int], tuple[Any, Any]] | None,
         classes: Array | None,
         weight: Floats | None,
     ) -> None:
-        self.parts = tuple(parts)
+        self.blocks = tuple(blocks)
         self.classes, self.weight = classes, weight
-        self.n_models = sum(len(part.models) for part in self.parts)
-        self.n_samples = len(self.parts[0].fits.basis)
+        self.n_models = sum(len(block.models) for block in self.blocks)
+        self.n_samples = len(self.blocks[0].fits.basis)
         self._refitted = refitted
+        self.abilities = replace(self.abilities, leaves_out=refitted is not None)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         if len(Y) == 1:
@@ -74,7 +76,7 @@ class LinearDesign(Design):
         return np.stack([self._fitted_to(as_targets(y)) for y in Y])
 
     def _fitted_to(self, targets: Floats) -> Floats:
-        return self._gathered(lambda part: part.fits.fitted(targets))
+        return self._over_blocks(lambda block: block.fits.fitted(targets))
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self.linear_predictions(as_targets(y), X_new)
@@ -82,26 +84,26 @@ class LinearDesign(Design):
     def linear_predictions(self, targets: Floats, X_new: Table) -> Floats:
         """Real-valued predictions on X_new, (models, n_new[, outputs])."""
 
-        def answer(part: Part) -> Floats:
-            return combined(part.gains, part.fits.coefficients(targets), part.evaluated(X_new))
+        def answer(block: ModelBlock) -> Floats:
+            return combined(block.gains, block.fits.coefficients(targets), block.evaluated(X_new))
 
-        return self._gathered(answer)
+        return self._over_blocks(answer)
 
     @cached_property
     def smoother(self) -> Smoother | None:
         return Smoother(
-            self._gathered(lambda part: part.fits.smoother.leverages),
-            self._gathered(lambda part: part.fits.smoother.row_sums),
+            self._over_blocks(lambda block: block.fits.leverages),
+            self._over_blocks(lambda block: block.fits.row_sums),
             self._norms,
             self._slack,
         )
 
     def _norms(self) -> tuple[Floats, Floats]:
-        both = self._gathered(lambda part: np.stack(row_norms(part.fits), axis=1))
+        both = self._over_blocks(lambda block: np.stack(row_norms(block.fits), axis=1))
         return both[:, 0], both[:, 1]
 
     def _slack(self) -> Floats:
-        return self._gathered(lambda part: part.fits.slack(slice(None)))
+        return self._over_blocks(lambda block: block.fits.slack(slice(None)))
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
@@ -109,7 +111,7 @@ class LinearDesign(Design):
         return np.stack([self._moments_of(as_targets(y), center) for y in Y])
 
     def _moments_of(self, targets: Floats, center: float) -> Floats:
-        return self._gathered(lambda part: part.fits.moments(targets, center))
+        return self._over_blocks(lambda block: block.fits.moments(targets, center))
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         if self._refitted is None:
@@ -122,16 +124,17 @@ class LinearDesign(Design):
     def left_out_values(self, targets: Floats, folds: Array) -> Floats:
         """Left-out predictions of one output, (models, n)."""
 
-        def answer(part: Part) -> Floats:
-            predictions, doubtful = left_out(part.fits, targets, folds, part.least_slack)
+        def answer(block: ModelBlock) -> Floats:
+            predictions, doubtful = left_out(block.fits, targets, folds, block.least_slack)
             for m, fold in doubtful:
                 inside = folds == fold
-                predictions[m, inside] = self._refit(part.models[m], targets, inside)
+                predictions[m, inside] = self._refit(block.models[m], targets, inside)
             return predictions
 
-        return self._gathered(answer)
+        return self._over_blocks(answer)
 
     def _refit(self, model: int, targets: Floats, inside: NDArray[np.bool_]) -> Floats:
+        """Predictions of one model for the rows `inside`, refitted to the others."""
         assert self._refitted is not None
         estimator, X = self._refitted(model)
         train, test = np.flatnonzero(~inside), np.flatnonzero(inside)
@@ -140,40 +143,43 @@ class LinearDesign(Design):
         learner = fit(clone(estimator), X_train, targets[train], weight)
         return respond(learner, X_test, "predict", None)
 
-    def _gathered(self, answer: Callable[[Part], Floats]) -> Floats:
-        """Each part's answer, in the order of the path."""
-        if len(self.parts) == 1:
-            return answer(self.parts[0])
-        answers = [answer(part) for part in self.parts]
-        gathered = np.empty((self.n_models, *answers[0].shape[1:]))
-        for part, values in zip(self.parts, answers, strict=True):
-            gathered[part.models] = values
-        return gathered
+    def _over_blocks(self, answer: Callable[[ModelBlock], Floats]) -> Floats:
+        """The answers of all blocks, (models, …), in the order of the path."""
+        if len(self.blocks) == 1:
+            return answer(self.blocks[0])
+        answers = [answer(block) for block in self.blocks]
+        joined = np.empty((self.n_models, *answers[0].shape[1:]))
+        for block, values in zip(self.blocks, answers, strict=True):
+            joined[block.models] = values
+        return joined
 
 
 class LinearClassifierDesign(Design):
-    """Class codes in, signs of linear fits out; each label vector costs one product of its own.
+    """Classification by the signs of linear fits to ±1 labels, bound to one X.
 
-    Label vectors that lack some classes are fitted to the classes they hold, as scikit-learn would.
+    Each label vector costs one product of its own. Label vectors that lack some classes are fitted to the classes they
+    have, as scikit-learn would.
     """
+
+    abilities = Abilities(sums=frozenset({"confusion"}), leaves_out=True)
 
     def __init__(
         self,
         path: Path,
-        part: Part,
+        block: ModelBlock,
         refitted: Callable[[int], tuple[Any, Any]],
         X: Floats,
         classes: Array,
         weight: Floats | None,
     ) -> None:
-        self._linear = LinearDesign([part], refitted, None, weight)
+        self._linear = LinearDesign([block], refitted, None, weight)
         self._path, self._X = path, X
         self.classes, self.weight = classes, weight
         self._class_labels = classes
         self.n_samples, self.n_models = self._linear.n_samples, self._linear.n_models
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        fits = self._linear.parts[0].fits
+        fits = self._linear.blocks[0].fits
         return np.stack([self._answers(y, fits.fitted, self.n_samples, response) for y in Y])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
@@ -207,7 +213,7 @@ class LinearClassifierDesign(Design):
         raw = values(np.where(y[:, None] == seen, 1.0, -1.0))
         if response == "predict":
             return np.asarray(seen[raw.argmax(axis=-1)])
-        return _spread(raw, raw, seen, n_classes)
+        return _in_class_columns(raw, raw, seen, n_classes)
 
     def _refit(self, y: Array, inside: NDArray[np.bool_], response: str) -> Array:
         """Answers of every model on the rows `inside`, refitted to the others."""
@@ -225,15 +231,16 @@ class LinearClassifierDesign(Design):
 
 
 def _two_class_response(raw: Floats, seen: Array, response: str, n_classes: int) -> Array:
+    """Codes or decision values from the fits to −1 for the first class seen and 1 for the second."""
     if response == "predict":
         return np.asarray(seen[(raw > 0).astype(np.intp)])
     if n_classes == 2:
         return raw
-    return _spread(raw, np.stack([-raw, raw], axis=-1), seen, n_classes)
+    return _in_class_columns(raw, np.stack([-raw, raw], axis=-1), seen, n_classes)
 
 
-def _spread(raw: Floats, columns: Floats, seen: Array, n_classes: int) -> Floats:
-    """Decision values in the columns of the classes seen; classes unseen get less than any value."""
+def _in_class_columns(raw: Floats, columns: Floats, seen: Array, n_classes: int) -> Floats:
+    """Decision values in the columns of the classes seen; the other classes get less than any value."""
     full = np.empty((*columns.shape[:-1], n_classes))
     full[:] = raw.reshape(len(raw), -1).min(axis=1).reshape(-1, *[1] * (full.ndim - 1)) - 1.0
     full[..., seen] = columns
@@ -241,6 +248,6 @@ def _spread(raw: Floats, columns: Floats, seen: Array, n_classes: int) -> Floats
 
 
 def _folds_holding_a_whole_class(y: Array, folds: Array) -> list[int]:
-    """Folds without which the other rows lack a class."""
+    """Folds that hold all rows of some class, so that the other rows lack it."""
     whole = [np.unique(folds[y == code]) for code in np.unique(y)]
     return sorted({int(present[0]) for present in whole if len(present) == 1})

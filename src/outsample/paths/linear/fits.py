@@ -2,7 +2,7 @@
 
 With weights W = diag(w) and a basis L of n × r whose columns are orthonormal, LᵀWL = I, every model is
 S_m = L diag(kept_m) Lᵀ W with 0 ≤ kept_m ≤ 1: a share of each direction is kept and the rest is lost. Ridge
-keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one more column, kept whole.
+keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one more column, of which all is kept.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.paths.base import Smoother
 from outsample.running.arrays import Array, Floats, chunks
 from outsample.running.threads import cached_property
 
-# Below this, 1 − leverage is computed from what is lost instead of from the difference, which cancels.
+# Where 1 − leverage is smaller, it is computed from the shares lost, because the difference cancels.
 CANCELLATION = 1e-3
-# A label whose unit vector has no more than this of its squared length outside the basis is in the basis: directions
+# A unit vector with no more than this of its squared length outside the span of the basis counts as inside: directions
 # are known to ten digits.
 _INSIDE = 1e-20
 # Rows evaluated at a time where only sums over rows are kept; fixed, so that results have the same bits
@@ -36,9 +35,10 @@ class LinearFits:
     kept : (models, r), the share of each direction that a model keeps.
     lost : (models, r), 1 − kept, computed by the caller without cancellation.
     weight : (n,) or None.
-    constant : whether the first direction is the constant, which every model then keeps whole.
-    limit : how to compute what a fit with next to no penalty loses, (r, r) in any unit, where a fit that loses nothing
-        is of minimum norm: labels that the basis reproduces then have I − S ∝ L limit Lᵀ W. None where it is not known.
+    constant : whether the first direction is the constant, of which every model then keeps all.
+    limit : how to compute what a fit loses as its penalty goes to zero, (r, r) up to a factor: where the basis
+        reproduces every label, I − S ∝ L limit Lᵀ W then. It stands for fits of minimum norm, which lose nothing. None
+        where it is not known.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LinearFits:
         return y if self.weight is None else (self.weight * y.T).T
 
     def fitted(self, y: Floats) -> Floats:
-        """In-sample predictions, (models, n[, outputs]), not to be written to: those of the last labels are kept."""
+        """In-sample predictions, (models, n[, outputs]); read-only, because the last ones are kept for reuse."""
         last = self._last
         if last is None or not np.array_equal(last[0], y):
             answer = combined(self.kept, self.coefficients(y), self.basis)
@@ -91,12 +91,16 @@ class LinearFits:
             sums[:, 1] += np.square(fitted - center) @ weight[rows]
         return np.asarray(sums / weight.sum())
 
+    @property
+    def leverages(self) -> Floats:
+        """w_i Σ_k kept_k L_ik², the diagonal of S, (models, n)."""
+        return self._leverages[0]
+
     @cached_property
-    def smoother(self) -> Smoother:
-        """Leverages w_i Σ_k kept_k L_ik² and row sums S 1, both (models, n)."""
+    def row_sums(self) -> Floats:
+        """S 1, (models, n)."""
         n = len(self.basis)
-        row_sums = np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
-        return Smoother(self._leverages[0], row_sums)
+        return np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
 
     @cached_property
     def _leverages(self) -> tuple[Floats, Floats]:
@@ -128,7 +132,7 @@ class LinearFits:
 
     @cached_property
     def tight(self) -> NDArray[np.intp]:
-        """Rows that some model may nearly interpolate: those where all that any model keeps leaves little."""
+        """Rows that some model may nearly interpolate: leverage near one in a model that keeps what any model keeps."""
         return np.flatnonzero(1.0 - self._leverages[1] < CANCELLATION)
 
     def slack(self, models: slice) -> Floats:
@@ -141,14 +145,14 @@ class LinearFits:
 
     @cached_property
     def _slack_outside(self) -> Floats:
-        """1 − leverage of the whole basis at the tight rows, which all models have in common."""
+        """1 − leverage at the tight rows of a fit that keeps the whole basis, (tight rows,)."""
         outside = np.zeros(len(self.tight))
-        for part in chunks(self.basis[self.tight]):
-            outside[part] = np.square(self.outside(self.tight[part])).sum(axis=1)
+        for some in chunks(self.basis[self.tight]):
+            outside[some] = np.square(self.outside(self.tight[some])).sum(axis=1)
         return outside
 
     def outside(self, rows: NDArray[np.intp]) -> Floats:
-        """What of unit vectors is not in the basis, (rows, n): rows of I − U Uᵀ with U = √W L.
+        """Unit vectors of some rows minus their projections on the basis, (rows, n): rows of I − U Uᵀ with U = √W L.
 
         Projected twice, because U is orthonormal up to rounding only.
         """
@@ -163,12 +167,15 @@ class LinearFits:
 
     @cached_property
     def limit(self) -> Floats | None:
-        """What a fit with next to no penalty loses, (r, r) in any unit, None where that is not known."""
+        """What a fit loses as its penalty goes to zero, (r, r) up to a factor; None where that is not known."""
         return None if self._limit is None else self._limit()
 
     @cached_property
     def reproduced(self) -> NDArray[np.bool_]:
-        """Rows whose every label the whole basis reproduces for certain, (n,): all or none of positive weight."""
+        """Rows whose label is reproduced whatever it is, (n,).
+
+        They are the rows of positive weight, if the basis has as many directions, or none.
+        """
         counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
         return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
 
@@ -214,7 +221,7 @@ def with_constant(directions: Floats, weight: Floats | None, n: int) -> Floats:
 
 
 def limit_of(directions: Floats, constant: bool) -> Floats:
-    """What directions lose of a fit with next to no penalty, with that of the constant, nothing, in front."""
+    """What each direction loses as the penalty goes to zero, (r, r); with a constant, which loses nothing, in front."""
     return np.pad(directions, (int(constant), 0))
 
 

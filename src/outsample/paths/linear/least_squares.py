@@ -16,15 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_array
 
-from outsample.data.learners import fit
+from outsample.data.learners import fit, last_step
 from outsample.data.steps import ignores_y
 from outsample.data.tables import Table
 from outsample.estimators import LeadingColumns
-from outsample.paths.base import Design, Path
+from outsample.paths.base import Design, GridPath
 from outsample.paths.linear.bases import Basis, fitted_bases
-from outsample.paths.linear.design import LinearDesign, Part
+from outsample.paths.linear.design import LinearDesign, ModelBlock
 from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
-from outsample.paths.order import complexity_of, simplest_first
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
@@ -32,7 +31,7 @@ from outsample.running.arrays import Array, Floats
 _STATELESS = (PolynomialFeatures, LeadingColumns)
 
 
-class LeastSquaresPath(Path):
+class LeastSquaresPath(GridPath):
     """`LinearRegression`, alone or behind steps that ignore y, along any parameter of those steps.
 
     Every fit is linear in y, so closed forms apply to all of them. One QR decomposition serves nested
@@ -41,44 +40,28 @@ class LeastSquaresPath(Path):
     model.
 
     Left-out predictions exist for steps that learn nothing from the rows (polynomials, leading columns).
-    Columns so ill-conditioned that scikit-learn's own solver drops directions are fitted on the same
-    directions; where its cutoff falls within a few digits of a singular value, the last digits differ.
-    Computed in double precision. Refitted instead: sparse columns, and steps such as sampled components that
-    transform the rows they were fitted to into something else than what they gave the regression.
+    On ill-conditioned columns scikit-learn's solver drops directions of small singular values, and the same ones are
+    dropped here; where its cutoff is close to a singular value, the last digits differ. Computed in double precision.
+    Refitted instead: sparse columns, and steps such as a randomised PCA, whose `transform` of the rows it was fitted
+    to differs from what its `fit_transform` gave the regression.
     """
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         if type(estimator) is LinearRegression:
-            return "fit_intercept" if parameter is None and not estimator.positive else None
-        if type(estimator) is not Pipeline or len(estimator.steps) < 2:
-            return None
-        name, last = estimator.steps[-1]
-        if type(last) is not LinearRegression or last.positive or estimator.memory is not None:
-            return None
-        if not all(type(step) is LeadingColumns or ignores_y(step) for _, step in estimator.steps[:-1]):
-            return None
-        if parameter is None:
-            return f"{name}__fit_intercept"
-        step, _, inner = parameter.partition("__")
-        return parameter if inner and step in dict(estimator.steps[:-1]) else None
-
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, self.ordered = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator, self.parameter = estimator, parameter
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
+            return alone and not estimator.positive
+        if estimator.steps[-1][1].positive or estimator.memory is not None:
+            return False
+        return all(type(step) is LeadingColumns or ignores_y(step) for _, step in estimator.steps[:-1])
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        alone = type(self.estimator) is LinearRegression
-        steps = [] if alone else self.estimator.steps[:-1]
-        regression = self.estimator if alone else self.estimator.steps[-1][1]
-        values = [params[self.parameter] for params in self.params]
-        bases = [] if sparse.issparse(X) else fitted_bases(steps, self.parameter, values, X)
+        piped = type(self.estimator) is Pipeline
+        steps = self.estimator.steps[:-1] if piped else []
+        regression = last_step(self.estimator)
+        bases = [] if sparse.issparse(X) else fitted_bases(steps, self.parameter, self.values, X)
         if not bases or not all(basis.is_dense and basis.reproduces(X) for basis in bases):
-            return RefitPath.over(self.estimator, self.params).bind(X, classes, weight)
-        parts = [part for basis in bases for part in _parts(basis, regression, weight)]
+            return RefitPath.of(self).bind(X, classes, weight)
+        blocks = [block for basis in bases for block in _blocks(basis, regression, weight)]
         places = {m: (basis.table, count) for basis in bases for m, count in basis.counts.items()}
 
         def refitted(model: int) -> tuple[Any, Any]:
@@ -86,31 +69,33 @@ class LeastSquaresPath(Path):
             return regression, np.asarray(table)[:, :count]
 
         stateless = all(type(step) in _STATELESS or step in (None, "passthrough") for _, step in steps)
-        return LinearDesign(parts, refitted if stateless else None, classes, weight)
+        return LinearDesign(blocks, refitted if stateless else None, classes, weight)
 
 
-def _parts(basis: Basis, regression: Any, weight: Floats | None) -> list[Part]:
-    """The fits on one basis, evaluated at new X through its own steps."""
+def _blocks(basis: Basis, regression: Any, weight: Floats | None) -> list[ModelBlock]:
+    """The models on one table, evaluated at new X through the steps that make the table."""
     table = check_array(basis.table, dtype=np.float64)
     models = np.array(list(basis.counts), dtype=np.intp)
-    parts = Columns(table, regression, weight).parts(list(basis.counts.values()), models)
-    return [replace(part, evaluated=_through(basis, part.evaluated)) for part in parts]
+    blocks = Columns(table, regression, weight).blocks(list(basis.counts.values()), models)
+    return [replace(block, evaluated=_through(basis, block.evaluated)) for block in blocks]
 
 
 def _through(basis: Basis, evaluated: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
+    """`evaluated` of a table made of new X by the steps of the basis."""
     return lambda X_new: evaluated(check_array(basis.at(X_new), dtype=np.float64))
 
 
-# Smallest over largest singular value from which on no version of scikit-learn drops a direction, with room.
+# Ratio of the smallest to the largest singular value above which no version of scikit-learn drops a direction; ten
+# times the largest cutoff of any version, to be safe.
 _WELL_CONDITIONED = 1e-5
-# The share below which the version of scikit-learn with the widest cutoff drops directions.
+# The largest cutoff of any version of scikit-learn: directions with a smaller ratio are dropped.
 _WIDEST_CUTOFF = 1e-6
-# Singular values of directions dropped for certain: nothing but rounding.
+# Below this ratio a singular value is nothing but rounding, and every version drops its direction.
 _ROUNDING = 1e-12
 
 
 class Columns:
-    """A table whose leading columns are the models: centred, weighted, decomposed once.
+    """A table whose leading columns are the columns of the models: centred, weighted, decomposed once.
 
     Parameters
     ----------
@@ -123,48 +108,53 @@ class Columns:
         self.intercept = bool(estimator.fit_intercept)
         shifted, means = centred(table, weight, self.intercept)
         # A constant column beside an intercept, such as the bias of polynomials, adds nothing but rounding.
-        spread = np.abs(shifted).max(axis=0)
-        self._varying = np.flatnonzero(spread > _ROUNDING * np.abs(table).max(axis=0))
+        deviation = np.abs(shifted).max(axis=0)
+        self._varying = np.flatnonzero(deviation > _ROUNDING * np.abs(table).max(axis=0))
         self._centred, self._means = shifted[:, self._varying], means[self._varying]
         self._counted = len(table) if weight is None else int(np.count_nonzero(weight))
 
-    def parts(self, counts: Sequence[int], models: NDArray[np.intp]) -> list[Part]:
+    def blocks(self, counts: Sequence[int], models: NDArray[np.intp]) -> list[ModelBlock]:
         """The models with `counts` leading columns, at positions `models` of the path."""
         widths = np.searchsorted(self._varying, np.asarray(counts))
         most = min(int(widths.max()), self._counted - self.intercept)
         Q, R = np.linalg.qr(scaled_rows(self._centred[:, :most], self.weight))
         shared = widths <= _soundest_width(R)
-        parts = [
+        blocks = [
             self._truncated(int(counts[i]), int(widths[i]), models[i : i + 1]) for i in np.flatnonzero(~shared).tolist()
         ]
         if shared.any():
-            parts.append(self._nested(Q, R, widths[shared], models[shared]))
-        return parts
+            blocks.append(self._nested(Q, R, widths[shared], models[shared]))
+        return blocks
 
-    def _nested(self, Q: Floats, R: Floats, widths: NDArray[np.intp], models: NDArray[np.intp]) -> Part:
-        """Models that share the QR decomposition: prefixes of its columns."""
+    def _nested(self, Q: Floats, R: Floats, widths: NDArray[np.intp], models: NDArray[np.intp]) -> ModelBlock:
+        """Models that share the QR decomposition, each on its first columns."""
         width = int(widths.max())
         Q, R = Q[:, :width], R[:width, :width]
         kept = (np.arange(width) < widths[:, None]).astype(np.float64)
         condition = np.array([_condition(R[:w, :w]) for w in widths])
         inverse = solve_triangular(R, np.eye(width))
-        return self._part(Q, inverse, kept, models, (4.0 * _WIDEST_CUTOFF / condition) ** 2)
+        return self._block(Q, inverse, kept, models, (4.0 * _WIDEST_CUTOFF / condition) ** 2)
 
-    def _truncated(self, count: int, width: int, models: NDArray[np.intp]) -> Part:
-        """A model of its own, on the directions scikit-learn keeps."""
+    def _truncated(self, count: int, width: int, models: NDArray[np.intp]) -> ModelBlock:
+        """One model with a decomposition of its own, on the directions that scikit-learn keeps."""
         Q, singular, axes = np.linalg.svd(scaled_rows(self._centred[:, :width], self.weight), full_matrices=False)
         labels = np.zeros(len(self.table))
         rank = int(fit(clone(self.estimator), self.table[:, :count], labels, self.weight).rank_)
-        # Centred rows have a direction less than there are rows, whatever rounding makes of it.
+        # Centring takes one direction away; what is left of it is rounding.
         rank = min(rank, self._counted - self.intercept)
         ratios = singular / singular[0]
         clear = bool((ratios[rank:] < _ROUNDING).all()) and rank > 0
         least = (4.0 * _WIDEST_CUTOFF / ratios[rank - 1]) ** 2 if clear else np.inf
         inverse = axes[:rank].T / singular[:rank]
-        return self._part(Q[:, :rank], inverse, np.ones((1, rank)), models, np.array([least]))
+        return self._block(Q[:, :rank], inverse, np.ones((1, rank)), models, np.array([least]))
 
-    def _part(self, Q: Floats, inverse: Floats, kept: Floats, models: NDArray[np.intp], least_slack: Floats) -> Part:
-        """`inverse` (columns, r) takes centred columns to the basis."""
+    def _block(
+        self, Q: Floats, inverse: Floats, kept: Floats, models: NDArray[np.intp], least_slack: Floats
+    ) -> ModelBlock:
+        """The models that keep the shares `kept` (models, r) of the directions Q (n, r).
+
+        Centred columns times `inverse` (columns, r) give Q, at new rows too.
+        """
         varying = self._varying[: len(inverse)]
         basis = Q
         if self._counted < len(Q):
@@ -185,11 +175,11 @@ class Columns:
             return limit_of(scaled.T @ scaled, intercept)
 
         fits = LinearFits(basis, kept, 1.0 - kept, weight, intercept, limit)
-        return Part(models, fits, evaluated, kept, least_slack)
+        return ModelBlock(models, fits, evaluated, kept, least_slack)
 
 
 def _condition(triangle: Floats) -> float:
-    """Smallest over largest singular value; 1 when there are no columns."""
+    """Ratio of the smallest to the largest singular value; 1 when there are no columns."""
     if not len(triangle):
         return 1.0
     singular = np.linalg.svd(triangle, compute_uv=False)
@@ -197,9 +187,9 @@ def _condition(triangle: Floats) -> float:
 
 
 def _soundest_width(R: Floats) -> int:
-    """The largest number of leading columns that are well conditioned.
+    """The largest number of leading columns that are well conditioned, from the triangle of their QR decomposition.
 
-    By interlacing, more columns are never better conditioned, so bisection finds it.
+    Singular values interlace, so more columns are never better conditioned, and bisection finds it.
     """
     low, high = 0, R.shape[1]
     while low < high:

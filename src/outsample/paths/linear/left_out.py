@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from outsample.paths.linear.fits import LinearFits
 from outsample.running.arrays import Array, Bools, Floats, chunks
 
-# A fold whose rows leave less than this of themselves unexplained is refitted: the formula divides by it.
+# A fold with less slack than this is refitted: the formula divides by the slack.
 _TOO_TIGHT = 1e-7
 
 Doubtful = tuple[int, Any]
@@ -23,15 +23,15 @@ Doubtful = tuple[int, Any]
 
 
 def left_out(fits: LinearFits, y: Floats, folds: Array, least_slack: Floats) -> tuple[Floats, list[Doubtful]]:
-    """(predictions (models, n) for one output, what must be refitted instead).
+    """(predictions (models, n) for one output, the models and folds that must be refitted instead).
 
-    Slack is the smallest pivot of I − S_JJ of a fold, relative to the largest: how far the formula is from dividing by
-    zero, and 0 where no prediction could be made. A fold is doubtful where it would cost digits, or is below what the
-    model needs.
+    The slack of a fold is the smallest pivot of I − S_JJ relative to the largest, 1 − leverage for a single row: how
+    far the formula is from dividing by zero; 0 where no prediction could be made. A fold is refitted where a small
+    slack would cost digits, or where it is below what the model needs.
 
     Parameters
     ----------
-    least_slack : (models,), what each model needs.
+    least_slack : (models,), the slack that each model needs.
     """
     residuals = fits.residuals(y)
     order = np.argsort(folds, kind="stable")
@@ -106,7 +106,7 @@ class _FoldSolver:
             root_kept = np.sqrt(kept)
             matrix = np.eye(len(kept)) - root_kept[:, None] * self._gram * root_kept
             right = root_kept * (self._scaled.T @ (self._root * residuals))
-        solution, pivot = _solved(matrix, right)
+        solution, pivot = _solution(matrix, right)
         if not self._by_rows:
             return residuals + self._basis @ (root_kept * solution), pivot
         outside = residuals + self._basis @ (kept * (self._scaled.T @ solution))
@@ -115,7 +115,7 @@ class _FoldSolver:
         return outside, pivot
 
 
-def _solved(matrix: Floats, right: Floats) -> tuple[Floats, float]:
+def _solution(matrix: Floats, right: Floats) -> tuple[Floats, float]:
     """(solution, smallest over largest squared pivot) of a positive definite system; pivot 0 when it is not."""
     try:
         factor = cho_factor(matrix, lower=True, check_finite=False)

@@ -7,25 +7,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 
 from outsample.data.learners import with_params
 from outsample.data.tables import Table
-from outsample.paths.base import Design
-from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, Part
+from outsample.paths.base import Design, GridPath
+from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, ModelBlock
 from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
-from outsample.paths.refit import GridPath
+from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
-# Only solvers that give the minimum itself; iterative ones stop where their tolerance lets them.
+# Solvers that give the exact minimum; iterative ones stop within their tolerance of it.
 _DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
-# With a singular value below this share of the largest, directions are taken from the decomposition of the
-# whole table: X V divided by so small a number would be less than orthonormal.
+# Where the smallest singular value is below this share of the largest, the whole table is decomposed: the directions
+# X V / s of so small an s would not be orthonormal to the digits wanted.
 _WELL_SEPARATED = 1e-6
-# Down to this share, products of columns, which square it, still give twelve digits.
+# Down to this share XᵀX, whose singular values are the squares, still gives twelve digits.
 _SAFE_TO_SQUARE = 1e-2
 
 
@@ -38,29 +37,24 @@ class RidgePath(GridPath):
     Sparse X and an alpha per output are refitted.
     """
 
-    learner: Any = Ridge
-
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if type(estimator) is not cls.learner or parameter not in (None, "alpha"):
-            return None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
-        return "alpha" if direct and getattr(estimator, "class_weight", None) is None else None
+        return direct and getattr(estimator, "class_weight", None) is None
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        alphas = [params["alpha"] for params in self.params]
-        if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in alphas):
-            return self.refitting(X, classes, weight)
+        if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in self.values):
+            return RefitPath.of(self).bind(X, classes, weight)
         table = check_array(X, dtype=np.float64)
         fixed = {k: v for k, v in self.estimator.get_params().items() if k != "class_weight"}
 
         def refitted(model: int) -> tuple[Any, Any]:
             return Ridge(**{**fixed, **self.params[model]}), table
 
-        part = ridge_part(table, np.array(alphas, dtype=np.float64), weight, self.estimator.fit_intercept)
+        block = ridge_block(table, np.array(self.values, dtype=np.float64), weight, self.estimator.fit_intercept)
         if classes is None:
-            return LinearDesign([part], refitted, classes, weight)
-        return LinearClassifierDesign(self, part, refitted, table, classes, weight)
+            return LinearDesign([block], refitted, classes, weight)
+        return LinearClassifierDesign(self, block, refitted, table, classes, weight)
 
 
 class RidgeClassifierPath(RidgePath):
@@ -69,12 +63,11 @@ class RidgeClassifierPath(RidgePath):
     `class_weight` is not served: it makes the weights depend on the labels.
     """
 
-    learner = RidgeClassifier
     responses = frozenset({"predict", "decision_function"})
 
 
-def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> Part:
-    """Ridge fits of every alpha: direction k of singular value s keeps s²/(s² + alpha)."""
+def ridge_block(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> ModelBlock:
+    """Ridge fits of every alpha: of the direction with singular value s the share s²/(s² + alpha) is kept."""
     table, means = centred(X, weight, intercept)
     directions, singular, axes = singular_directions(table, weight, float(np.abs(means).max(initial=0.0)))
     squared = singular**2
@@ -94,7 +87,7 @@ def ridge_part(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool
         return limit_of(np.diag(np.square(singular.min(initial=np.inf) / singular)), intercept)
 
     fits = LinearFits(basis, kept, lost, weight, intercept, limit)
-    return Part(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
+    return ModelBlock(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
 
 
 def singular_directions(
@@ -102,12 +95,16 @@ def singular_directions(
 ) -> tuple[Floats, Floats, Floats]:
     """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
 
-    What is left of columns after their means were taken away has the rounding of the largest mean. Such rounding is no
-    direction: it may well be the constant, which is in the basis already.
+    Columns minus their means carry the rounding of the largest mean. A singular value no larger than that is not
+    counted as a direction: it may well be the constant, which is in the basis already.
 
-    The cheapest way that keeps its digits: the p × p matrix of products when the columns are well conditioned,
-    the triangle of a QR decomposition, or the whole table. Rows of weight zero get the value the directions
-    have there.
+    The cheapest decomposition that keeps its digits is used: that of XᵀX when the columns are well conditioned, else
+    that of the triangle of a QR decomposition, else that of the whole table. Rows of weight zero get the value the
+    directions have there.
+
+    Parameters
+    ----------
+    largest_mean : the largest of the column means, in absolute value, that were subtracted from the table.
     """
     scaled = scaled_rows(table, weight)
     rounding = max(scaled.shape) * float(np.finfo(np.float64).eps)
@@ -135,7 +132,7 @@ def _small_decomposition(tall: Floats) -> tuple[Floats, Floats]:
     return singular, rotation.T
 
 
-# K + alpha I nearer to singular than this, relative to its size, has no solution worth comparing.
+# Ratio of the smallest to the largest eigenvalue of K + alpha I below which the solution is mostly rounding.
 _SINGULAR = 1e-13
 
 
@@ -146,26 +143,21 @@ class KernelRidgePath(GridPath):
     is numerically singular, where scikit-learn falls back to least squares.
     """
 
-    @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        return "alpha" if type(estimator) is KernelRidge and parameter in (None, "alpha") else None
-
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        alphas = [params["alpha"] for params in self.params]
-        part = None
-        plain = all(np.ndim(a) == 0 and a >= 0 for a in alphas) and not sparse.issparse(X)
+        block = None
+        plain = all(np.ndim(a) == 0 and a >= 0 for a in self.values) and not sparse.issparse(X)
         if plain and (weight is None or (weight > 0).all()):
-            part = _kernel_part(self.estimator, X, np.array(alphas, dtype=np.float64), weight)
-        if part is None:
-            return self.refitting(X, classes, weight)
+            block = _kernel_block(self.estimator, X, np.array(self.values, dtype=np.float64), weight)
+        if block is None:
+            return RefitPath.of(self).bind(X, classes, weight)
 
         def refitted(model: int) -> tuple[Any, Any]:
             return with_params(self.estimator, self.params[model]), X
 
-        return LinearDesign([part], refitted, classes, weight)
+        return LinearDesign([block], refitted, classes, weight)
 
 
-def _kernel_part(estimator: BaseEstimator, X: Table, alphas: Floats, weight: Floats | None) -> Part | None:
+def _kernel_block(estimator: BaseEstimator, X: Table, alphas: Floats, weight: Floats | None) -> ModelBlock | None:
     """Fits of every alpha, or None when K + alpha I is singular or nearly so for one of them.
 
     √w K √w = Q Λ Qᵀ: direction k keeps λ/(λ + alpha), and the dual coefficients are √w Q (Λ + alpha)⁻¹ Qᵀ √w y.
@@ -187,7 +179,7 @@ def _kernel_part(estimator: BaseEstimator, X: Table, alphas: Floats, weight: Flo
         new = check_array(X_new, dtype=[np.float64, np.float32])
         return np.asarray(_kernel(estimator, new, table) @ (root[:, None] * vectors))
 
-    return Part(np.arange(len(alphas)), fits, evaluated, 1.0 / shifted, np.zeros(len(alphas)))
+    return ModelBlock(np.arange(len(alphas)), fits, evaluated, 1.0 / shifted, np.zeros(len(alphas)))
 
 
 def _kernel(estimator: BaseEstimator, X: Floats, fitted: Floats | None) -> Floats:

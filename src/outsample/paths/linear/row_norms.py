@@ -8,23 +8,24 @@ from numpy.typing import NDArray
 from outsample.paths.linear.fits import CANCELLATION, LinearFits
 from outsample.running.arrays import Floats, chunks
 
-# Losses below this are none: their squares are not numbers any more.
+# A fit that loses less of every direction loses nothing: the squares of such numbers underflow.
 _NO_LOSS = 1e-100
 
 
 def row_norms(fits: LinearFits) -> tuple[Floats, Floats]:
     """(Σ_j S_ij², Σ_{j≠i} (S_ij/(1 − S_ii))²) of every model and row, both (models, n).
 
-    The second are those of the weights that row i has in the prediction of row i by a fit without it. Where a model
-    nearly interpolates, ‖S_i‖² − S_ii² cancels. There I − S, of which all but the diagonal is −S, is computed from what
-    is lost: with v_i its row i the answer is ‖v_i‖²/v_ii² − 1. A model that loses nothing of any label is taken as the
-    limit of a penalty that vanishes, where that is known. Infinite where a row is fitted by itself alone.
+    The second are those of the weights that the other labels have in the prediction of row i by a fit without it. Where
+    a model nearly interpolates, ‖S_i‖² − S_ii² cancels. There I − S, which off the diagonal is −S, is computed from
+    what is lost: with v_i its row i the answer is ‖v_i‖²/v_ii² − 1. A model that loses nothing of any label is taken as
+    the limit of a penalty that goes to zero, where that is known. Infinite where the fit of a row depends on its own
+    label alone.
     """
-    norms, leverages, slack = fits.squared_norms, fits.smoother.leverages, fits.slack(slice(None))
+    norms, leverages, slack = fits.squared_norms, fits.leverages, fits.slack(slice(None))
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = np.maximum(norms - np.square(leverages), 0.0) / np.square(slack)
-    for part in chunks(fits.basis[fits.tight]):
-        rows = fits.tight[part]
+    for some in chunks(fits.basis[fits.tight]):
+        rows = fits.tight[some]
         left_out[:, rows] = np.where(slack[:, rows] < CANCELLATION, _of_tight(fits, rows, slack), left_out[:, rows])
     return norms, left_out
 

@@ -20,10 +20,11 @@ from outsample.running.threads import cached_property, thread_pools
 
 Lists = tuple[Neighbours, Floats]
 
+# Squared distances that differ by less than twice this share count as equal.
 _TIE = 1e-9
-# Rows searched × rows × columns: about ten milliseconds on one thread.
+# Rows searched × rows × columns below which one thread is used: about ten milliseconds.
 _SMALL_SEARCH = 50_000_000
-# Up to so many columns a tree search, and beyond so many rows, is better than comparing all pairs.
+# With no more columns than this, and more rows, a tree search is faster than comparing all pairs.
 _COLUMNS_FOR_TREES = 15
 _ROWS_FOR_TREES = 5_000
 
@@ -52,20 +53,21 @@ class NeighborSearch:
 
     @cached_property
     def _searcher(self) -> Any:
-        """scikit-learn's search. It does not look at labels, but `fit` asks for some."""
+        """scikit-learn's fitted search. It does not look at labels, but `fit` asks for some."""
         estimator = clone(self._estimator).set_params(n_neighbors=self.k)
         return fit(estimator, self._X, np.zeros(self.n_samples, int))
 
     @cached_property
     def _table(self) -> Floats:
         table = check_array(self._X, dtype=np.float64, order="C", estimator=self._estimator, input_name="X")
-        # Kernels would be compiled once more for arrays that cannot be written to.
+        # Writeable, because kernels would be compiled once more for read-only arrays.
         return np.require(table, requirements=["C", "W"])
 
     def neighbours(self, depth: int | None = None) -> Neighbours:
         """The neighbours of the rows of X, each counted among its own, (n, at least `depth`).
 
-        Searched at first use, one neighbour deeper than asked, so that leaving each row out comes free.
+        Searched at first use, for one neighbour more than the models need, so that leaving each row out needs no
+        further search.
         """
         depth = self.k + 1 if depth is None else depth
         depth = max(self.k, min(depth, self.n_samples))
@@ -94,12 +96,12 @@ class NeighborSearch:
         return self.n_samples <= _ROWS_FOR_TREES or self._table.shape[1] > _COLUMNS_FOR_TREES
 
     def tied(self) -> bool:
-        """Whether two other rows are equally far from some row, up to rounding, so that they may change places."""
+        """Whether two other rows are equally far from some row, up to rounding, so that their order is open."""
         neighbours, distances = self.among_itself()
         own = neighbours == np.arange(self.n_samples)[:, None]
         others = np.sort(np.where(own, np.inf, distances), axis=1)
         nearer, farther = others[:, :-1], others[:, 1:]
-        # scikit-learn subtracts large numbers from each other where it compares all pairs: |x|² − 2xz + |z|².
+        # Where scikit-learn compares all pairs, |x|² − 2xz + |z|² loses the digits of the larger terms.
         squares = np.square(self._table).sum(axis=1) if self._compares_pairs else np.zeros(self.n_samples)
         lost = 8 * self._searcher.n_features_in_ * np.finfo(float).eps * (squares[:, None] + nearer**2)
         equal = (farther - nearer) * (farther + nearer) <= 2 * _TIE * nearer**2 + lost
@@ -120,8 +122,8 @@ class NeighborSearch:
     def outside_folds(self, folds: Integers) -> Lists:
         """The k nearest neighbours of each row that are not in its own fold, (n, k) each.
 
-        The lists of all rows are searched deep enough for most folds; rows whose own fold uses their list up
-        are searched deeper, alone.
+        All rows are searched deep enough for most folds; the search is repeated, deeper, for the rows that find fewer
+        than k neighbours outside their fold.
         """
         largest = np.unique(folds, return_counts=True)[1].max()
         if self.k > self.n_samples - largest:
@@ -144,7 +146,7 @@ class NeighborSearch:
         return kept
 
     def shares(self, distances: Floats) -> Floats:
-        """Voting share of each neighbour, as scikit-learn has it: 1, or 1/distance, or only rows at zero."""
+        """Weight of each neighbour's vote, as in scikit-learn: 1, or 1/distance; rows at distance zero vote alone."""
         if self.uniform:
             return np.ones_like(distances)
         with np.errstate(divide="ignore"):
@@ -156,7 +158,7 @@ class NeighborSearch:
 
 
 def _is_plain(estimator: BaseEstimator) -> bool:
-    """Whether an estimator asks for uniform votes by Euclidean distance, and leaves the way of searching open."""
+    """Whether an estimator takes uniform votes by Euclidean distance and does not ask for a tree search."""
     metric, p = estimator.metric, estimator.p
     euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2)
     usual = isinstance(estimator.leaf_size, int) and estimator.leaf_size >= 1 and isinstance(p, int | float) and p > 0
@@ -178,17 +180,20 @@ def kernels() -> Any:
 
 
 def _threads_worth(work: int) -> AbstractContextManager[Any]:
-    """One thread for small searches, whose threads would mostly wait for each other on a busy machine."""
+    """One thread for small searches: on a busy machine several would mostly wait for each other."""
     return thread_pools().limit(limits=1) if work < _SMALL_SEARCH else nullcontext()
 
 
 def _depth_for(k: int, fold: int, n: int) -> int:
-    """How deep to search so that k neighbours outside a fold of this size are nearly always found."""
+    """How many neighbours to search so that k of them nearly always lie outside a fold of this size.
+
+    About depth × (fold − 1)/n of them lie inside, give or take three standard deviations.
+    """
     others = (fold - 1) / n
     return math.ceil((k + 3.0 * math.sqrt(k * others)) / (1.0 - others)) + 1
 
 
 def own_positions(neighbours: Array) -> NDArray[np.intp]:
-    """Where each row stands in its own list, (n,); the list's length when duplicates crowd it out."""
+    """Position of each row in its own list, (n,); the list's length where duplicates of the row fill the list."""
     is_own = neighbours == np.arange(len(neighbours))[:, None]
     return np.asarray(np.where(is_own.any(axis=1), is_own.argmax(axis=1), neighbours.shape[1]))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, Smoother
+from outsample.paths.base import Abilities, Design, GridPath, Smoother
 from outsample.paths.neighbors.lists import Lists, NeighborSearch, kernels, own_positions
-from outsample.paths.refit import GridPath
 from outsample.running.arrays import Array, Floats
 from outsample.running.threads import n_threads, over_slices
 
@@ -28,12 +27,12 @@ _SMALL_BATCH = 10_000
 class NeighborsPath(GridPath):
     """k-nearest-neighbour classifiers and regressors along `n_neighbors`, any metric, any search algorithm.
 
-    Every model uses the first k of one list per row. Uniform votes by Euclidean distance compare all pairs of
-    rows; other metrics, weights and trees use scikit-learn's own search with the largest k. Neighbours at exactly
-    the same distance are taken in order of their row number; which of those tied with the last one are in the list
-    at all is the choice of the search. scikit-learn keeps whichever of them its search met first, which changes
-    with k and the algorithm; predictions differ only where the k-th and the next neighbour are equally far, up to
-    the rounding of scikit-learn's distances, or where weighted votes for two classes are.
+    Every model uses the first k entries of one list per row. For uniform votes by Euclidean distance the lists come
+    from comparing all pairs of rows; other metrics, weights and tree algorithms use scikit-learn's own search with the
+    largest k. Neighbours at exactly the same distance are taken in order of their row number; which of those tied with
+    the last one are in the list at all depends on the search. scikit-learn keeps whichever of them its search met
+    first, which changes with k and the algorithm. Predictions differ only where the k-th and the next neighbour are
+    equally far, up to the rounding of scikit-learn's distances, or where weighted votes for two classes are equal.
     Weights given by a callable are not served here.
     """
 
@@ -41,35 +40,33 @@ class NeighborsPath(GridPath):
     takes_weight = False
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if type(estimator) not in (KNeighborsClassifier, KNeighborsRegressor):
-            return None
-        if parameter not in (None, "n_neighbors") or estimator.weights not in (None, "uniform", "distance"):
-            return None
-        return "n_neighbors"
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        return estimator.weights in (None, "uniform", "distance")
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return NeighborsDesign(self, X, classes, weight)
 
 
 class _Votes:
-    """Models that share one search, with the order in which the kernels meet them."""
+    """Models that share one search, sorted by their number of neighbours, as the kernels need them."""
 
     def __init__(self, search: NeighborSearch, ks: NDArray[np.int64], models: NDArray[np.intp]) -> None:
         order = np.argsort(ks, kind="stable")
         self.search, self.ks, self.slots = search, ks[order], models[order]
 
     def prepared(self, lists: Lists) -> tuple[Array, ...]:
-        """The leading arguments of every kernel."""
+        """(neighbours, shares, numbers of neighbours, positions of the models): the first arguments of every kernel."""
         neighbours, distances = lists
         return neighbours, self.search.shares(distances), self.ks, self.slots
 
 
 class NeighborsDesign(Design):
-    """Neighbour lists of one X; label vectors only cost their votes.
+    """Neighbour lists of one X; a label vector costs only the counting of its votes.
 
     `weight` never changes a fit; it only weighs rows in `confusions` and `moments`.
     """
+
+    abilities = Abilities(sums=frozenset({"confusion", "moments"}))
 
     def __init__(self, path: NeighborsPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         self.classes, self.weight = classes, weight
@@ -80,12 +77,13 @@ class NeighborsDesign(Design):
             NeighborSearch(path.estimator, X, int(ks.min()))
         self._groups = [
             _Votes(NeighborSearch(path.estimator, X, int(ks[models].max())), ks[models], models)
-            for models in _searched_together(path.estimator, ks, X)
+            for models in _same_search(path.estimator, ks, X)
         ]
         self.n_samples = self._groups[0].search.n_samples
         self._in_sample: list[tuple[Array, ...]] | None = None
         metric_params = path.estimator.metric_params or {}
-        self._metric_is_fixed = path.estimator.metric not in _LEARNED_METRICS or bool(metric_params)
+        metric_is_fixed = path.estimator.metric not in _LEARNED_METRICS or bool(metric_params)
+        self.abilities = replace(self.abilities, smoother=classes is None, leaves_out=metric_is_fixed)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return np.stack([self._responses(y, self._among_itself(), self.n_samples, response) for y in Y])
@@ -95,7 +93,7 @@ class NeighborsDesign(Design):
         return self._responses(y, votes, len(votes[0][0]), response)
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
-        if not self._metric_is_fixed:
+        if not self.abilities.leaves_out:
             return None
         numbered = np.unique(folds, return_inverse=True)[1].astype(np.int64)
         votes = [group.prepared(group.search.outside_folds(numbered)) for group in self._groups]
@@ -107,7 +105,7 @@ class NeighborsDesign(Design):
 
     @property
     def smoother(self) -> Smoother | None:
-        if self.classes is not None:
+        if not self.abilities.smoother:
             return None
         leverages = np.empty((self.n_models, self.n_samples))
         for neighbours, shares, ks, slots in self._among_itself():
@@ -150,7 +148,7 @@ class NeighborsDesign(Design):
         return self._in_sample
 
     def _responses(self, y: Array, votes: list[tuple[Array, ...]], rows: int, response: str) -> Array:
-        """Answers of every model on the rows whose lists are in `votes`, (models, rows[, K or outputs])."""
+        """Answers of every model at the rows whose lists are in `votes`, (models, rows[, K or outputs])."""
         if self.classes is None:
             if y.ndim > 1:
                 outputs = [self._responses(column, votes, rows, response) for column in y.T]
@@ -172,24 +170,27 @@ class NeighborsDesign(Design):
         return shares
 
 
-def _searched_together(estimator: BaseEstimator, ks: NDArray[np.int64], X: Table) -> list[NDArray[np.intp]]:
-    """Positions of the models that scikit-learn searches by the same algorithm.
+def _same_search(estimator: BaseEstimator, ks: NDArray[np.int64], X: Table) -> list[NDArray[np.intp]]:
+    """Positions of the models for which scikit-learn uses the same algorithm, an array for each.
 
-    "auto" leaves the trees for brute force once k reaches half of the rows.
+    "auto" changes from trees to brute force once k reaches half of the rows.
     """
     if estimator.algorithm != "auto":
         return [np.arange(len(ks))]
     many = ks >= n_rows(X) // 2
-    return [part for part in (np.flatnonzero(~many), np.flatnonzero(many)) if len(part)]
+    return [models for models in (np.flatnonzero(~many), np.flatnonzero(many)) if len(models)]
 
 
 def _over_draws(kernel: Callable[..., None], Y: Array, settings: tuple[Any, ...], out: Floats) -> None:
-    """`kernel(labels, *settings, results)` on slices of the draws, in threads; kernels release the lock."""
+    """`kernel(labels, *settings, results)` on slices of the draws, in threads; kernels release Python's lock."""
     _in_slices(lambda first, last: kernel(Y[first:last], *settings, out[first:last]), Y)
 
 
 def _two_classes(Y: Array, neighbours: Array, ks: Array, slots: Array, counts: Floats) -> None:
-    """Votes of unweighted rows for class 0 or 1, as many draws at a time as one word has lanes for."""
+    """Counts of (label, prediction) for two classes and rows of equal weight, written into `counts`.
+
+    A 64-bit word counts the votes of several draws at once, a few bits for each.
+    """
     from outsample._kernels.options import lane_bits
 
     bits = lane_bits(2 * int(ks[-1]))

@@ -1,12 +1,14 @@
 """Approximate leave-one-out: what a penalised linear model would predict for a row it had not seen, without refits.
 
-A model that minimises Σ_i l_i(η_i) + r(β), η_i = z_i β, is followed by one Newton step from its minimum to the
-minimum without row i. With H the Hessian, G_i = z_i H⁻¹ z_iᵀ and D_i = l''_i the step moves the linear predictor
-of row i to η_i + (I − G_i D_i)⁻¹ G_i l'_i: for one output, η_i + l'_i h_i/(1 − l''_i h_i), exact for squared loss
-(STATS 305A, lecture 16, §2.4; Rahnama Rad & Maleki 2020). Under an L1 penalty only the active columns take part.
+A model minimises Σ_i l_i(η_i) + r(β), η_i = z_i β. One Newton step leads from its minimum towards the minimum
+without row i. With H the Hessian, G_i = z_i H⁻¹ z_iᵀ and D_i = l''_i the step moves the linear predictor of row i
+to η_i + (I − G_i D_i)⁻¹ G_i l'_i: for one output, η_i + l'_i h_i/(1 − l''_i h_i), exact for squared loss
+(STATS 305A, lecture 16, §2.4; Rahnama Rad & Maleki 2020). Under an L1 penalty only the columns with a coefficient
+other than zero are in z_i and H.
 
-Penalties that a library scales by the number of rows lose the share of the row that leaves: the gradient of that
-part, −Σ_j l'_j z_j by stationarity, joins the step.
+Where scikit-learn averages the losses over the rows, leaving a row out also takes that row's share of the penalty
+away in sum form. The gradient of the penalty is −Σ_j l'_j z_j, because the total gradient is zero; the share of it
+that leaves is added to the gradient of the step.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
 from outsample.data.tables import Table
 from outsample.running.arrays import Bools, Floats
 
+# Numbers that the working arrays of one batch of rows hold: 16 MB.
 ROWS_AT_ONCE = 2_000_000
+# The Hessian of so many coefficients takes 800 MB.
 PARAMETERS_AT_MOST = 10_000
-# Eigenvalues of the unit-diagonal Hessian below this are directions that no row can see.
+# Eigenvalues of the Hessian, scaled to unit diagonal, below this belong to directions that no row depends on.
 _UNSEEN = 1e-12
-# A row this close to deciding its own prediction leaves nothing behind: the prediction without it is unbounded.
+# Where 1 − leverage is below this, a row determines its own prediction, and the one without it is unbounded.
 _ALL_ITS_OWN = 1e-10
 
 
@@ -46,7 +50,7 @@ class LocalObjective:
     ridge : second derivative of the penalty in each coefficient.
     constant : value of the constant column.
     constant_ridge : second derivative of the penalty in the coefficient of the constant column.
-    share : (n,) part of the penalty that leaves with a row; 0 for penalties in sum form.
+    share : (n,) share of the penalty that leaves with a row; 0 for penalties in sum form.
     shift_invariant : whether adding a number to all outputs changes nothing, as under softmax.
     """
 
@@ -91,18 +95,18 @@ def left_out_predictors(objective: LocalObjective) -> tuple[Floats, Floats]:
     share = np.broadcast_to(np.asarray(objective.share, dtype=np.float64), (n,))
     influence_of = _influence_of(root, free)
     step = max(1, ROWS_AT_ONCE // (n_outputs * max(n_outputs, d, root.shape[1] if n_outputs == 1 else 1)))
-    parts = []
+    batches = []
     for start in range(0, n, step):
         rows = slice(start, start + step)
         dense = _dense(table[rows])
-        parts.append(_moved(objective, rows, influence_of(dense), share[rows, None] * (dense @ drift.T)))
-    return np.concatenate([p for p, _ in parts]), np.concatenate([leverage for _, leverage in parts])
+        batches.append(_left_out_rows(objective, rows, influence_of(dense), share[rows, None] * (dense @ drift.T)))
+    return np.concatenate([p for p, _ in batches]), np.concatenate([leverage for _, leverage in batches])
 
 
 def reproduced_left_out(X: Table, y: Floats, weight: Floats, alpha: float, intercept: bool) -> Floats:
     """What ridge regression without a row predicts for it, (n,), where all rows together reproduce its label.
 
-    There both the residual r_i and 1 − leverage of the fit to all rows are zero up to rounding, but their ratio, the
+    There the residual r_i and 1 − leverage of the fit to all rows are both zero up to rounding, but their ratio, the
     residual of row i left out, has a limit: (M y)_i/M_ii, M = (√W X Xᵀ √W + alpha)⁻¹ on the span of the centred
     columns. For alpha = 0 it is the limit of small penalties: least squares of minimum norm, as scikit-learn's. Not
     right for rows whose label is not reproduced.
@@ -117,7 +121,7 @@ def reproduced_left_out(X: Table, y: Floats, weight: Floats, alpha: float, inter
     """
     root, columns, labels = np.sqrt(weight), _dense(X), y
     if intercept:
-        columns, labels = (part - np.average(part, axis=0, weights=weight) for part in (columns, y))
+        columns, labels = (table - np.average(table, axis=0, weights=weight) for table in (columns, y))
     basis, singular, _ = svd(root[:, None] * columns, full_matrices=False, check_finite=False)
     seen = singular > singular[0] * max(columns.shape) * np.finfo(np.float64).eps
     basis, inverse = basis[:, seen], 1.0 / (np.square(singular[seen]) + alpha)
@@ -136,21 +140,21 @@ def _influence_of(root: Floats, free: Bools) -> Callable[[Floats], Floats]:
     of_output = inverse.reshape(n_outputs, d, n_outputs * d)
 
     def influence(rows: Floats) -> Floats:
-        # Output by output: rows × outputs × columns numbers at a time, not rows × outputs² × columns.
+        # One output at a time, which takes rows × outputs × columns numbers instead of rows × outputs² × columns.
         seen = ((rows @ half).reshape(len(rows), n_outputs, d) for half in of_output)
-        return np.stack([np.einsum("ild,id->il", part, rows) for part in seen], axis=1)
+        return np.stack([np.einsum("ild,id->il", one, rows) for one in seen], axis=1)
 
     return influence
 
 
-def _moved(objective: LocalObjective, rows: slice, influence: Floats, drift: Floats) -> tuple[Floats, Floats]:
-    """(predictors, leverages) of some rows."""
+def _left_out_rows(objective: LocalObjective, rows: slice, influence: Floats, drift: Floats) -> tuple[Floats, Floats]:
+    """(left-out predictors, leverages) of some rows; `drift` is the effect of the penalty's share."""
     step = np.einsum("ikl,il->ik", influence, objective.gradient[rows]) + drift
     own = influence @ objective.curvature[rows]
     predictor = objective.predictor[rows]
     if own.shape[1] == 1:
         leverage = own[:, 0, 0]
-        return predictor + _divided(step[:, 0], 1 - leverage)[:, None], leverage
+        return predictor + _ratio(step[:, 0], 1 - leverage)[:, None], leverage
     leverage = _largest_eigenvalues(influence, objective.curvature[rows])
     kept = (
         np.eye(own.shape[1]) - own * np.minimum(1.0, (1 - _ALL_ITS_OWN) / np.maximum(leverage, _UNSEEN))[:, None, None]
@@ -159,19 +163,20 @@ def _moved(objective: LocalObjective, rows: slice, influence: Floats, drift: Flo
 
 
 def _largest_eigenvalues(influence: Floats, curvature: Floats) -> Floats:
-    """Of each product G D of two symmetric matrices without negative eigenvalues, (rows,).
+    """The largest eigenvalue of each product G D of two positive semidefinite matrices, (rows,).
 
-    With G = L Lᵀ they are those of Lᵀ D L, which is symmetric: several times faster than without that.
+    With G = L Lᵀ the eigenvalues are those of Lᵀ D L, a symmetric matrix, for which they are found several times
+    faster.
     """
     n_outputs = influence.shape[1]
-    # A little more than G has: outputs that no row moves leave zeros, which have no factor.
+    # G plus a multiple of the identity as small as rounding: a singular G has no Cholesky factor.
     more = np.finfo(np.float64).eps * np.trace(influence, axis1=1, axis2=2) + np.finfo(np.float64).tiny ** 0.5
     lower = np.linalg.cholesky(influence + more[:, None, None] * np.eye(n_outputs))
     return np.asarray(np.linalg.eigvalsh(lower.swapaxes(1, 2) @ curvature @ lower)[:, -1])
 
 
-def _divided(step: Floats, slack: Floats) -> Floats:
-    """step/slack, infinite where nothing is left to divide by."""
+def _ratio(step: Floats, slack: Floats) -> Floats:
+    """step/slack, infinite where the slack is zero up to rounding."""
     bounded = slack > _ALL_ITS_OWN
     unbounded = np.where(step < 0, -np.inf, np.inf)
     return np.where(bounded, step / np.where(bounded, slack, 1.0), unbounded)
@@ -196,7 +201,7 @@ def _columns(objective: LocalObjective) -> tuple[Any, Bools, Floats]:
 
 
 def _row_space(X: Any) -> Floats:
-    """At most n columns with the inner products of the rows of X: all that a uniform ridge penalty sees of it."""
+    """At most n columns with the same inner products of rows as X; a uniform ridge penalty gives the same fits."""
     squared, directions = eigh(_dense(X @ X.T), check_finite=False)
     kept = squared > _UNSEEN * max(squared[-1], np.finfo(np.float64).tiny)
     return np.asarray(directions[:, kept] * np.sqrt(squared[kept]))
@@ -229,7 +234,7 @@ def _block(curvature: Floats, left: Any, right: Any) -> Floats:
 
 
 def _pin_shifts(hessian: Floats, free: Bools, ridges: Floats) -> None:
-    """Give unpenalised shifts of all outputs together a curvature: they move no prediction, but block the inverse."""
+    """Add curvature along unpenalised shifts of all outputs, which change no prediction but make H singular."""
     positions = np.cumsum(free.ravel()).reshape(free.shape) - 1
     level = np.trace(hessian) / max(1, len(hessian))
     for column in np.flatnonzero(free.all(axis=0) & (ridges == 0)):
@@ -238,9 +243,9 @@ def _pin_shifts(hessian: Floats, free: Bools, ridges: Floats) -> None:
 
 
 def _root_of_inverse(hessian: Floats) -> Floats:
-    """F with F Fᵀ = H⁻¹, (P, r); the generalised inverse where some directions are seen by no row.
+    """F with F Fᵀ = H⁻¹, (P, r); of the generalised inverse where no row depends on some directions.
 
-    H is brought to unit diagonal first, so that what counts as unseen does not depend on the units of X.
+    H is scaled to unit diagonal first, so that which directions count as such does not depend on the units of X.
     """
     diagonal = np.diagonal(hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

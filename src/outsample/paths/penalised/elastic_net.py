@@ -8,44 +8,41 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import ElasticNet, Lasso
 from sklearn.utils import check_array
 
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design
+from outsample.paths.base import Design, GridPath
 from outsample.paths.penalised.newton import minimise
-from outsample.paths.refit import GridPath
+from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
 _MAX_TABLE_BYTES = 512 * 2**20
-# A step along one coordinate goes over a column of the Gram matrix here, of X in scikit-learn. That is faster up to so
-# many entries of the Gram matrix for each entry of X, as long as the matrix is not too large to be kept at hand.
+# A step along one coordinate reads a column of the Gram matrix here, and a column of X in scikit-learn. The Gram matrix
+# is faster while it is small, or has at most ten entries per entry of X, and fits into the processor's cache.
 _GRAM_PER_ENTRY, _SMALL_GRAM, _LARGE_GRAM = 10, 100_000, 2_000**2
 
 
 class ElasticNetPath(GridPath):
     """Lasso and ElasticNet along `alpha`.
 
-    Every model is solved to its optimum, whatever `tol` and `max_iter` say: scikit-learn comes as close as
-    its tolerance lets it. Where the optimum is not unique (a column given twice) the predictions still are.
+    Every model is solved to its optimum, whatever `tol` and `max_iter` say; scikit-learn's own solution is within its
+    tolerance of it. Where the optimum is not unique (a column given twice) the predictions still are.
     Tables in single precision, which scikit-learn solves in single precision, `alpha=0`, and tables with a
     large Gram matrix (2000 columns, or ten times as many as a column has entries that are not zero) are refitted
     by scikit-learn itself.
     """
 
-    responses = frozenset({"predict"})
     solves_further = True
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        known = type(estimator) in (Lasso, ElasticNet) and not estimator.positive
-        return "alpha" if known and parameter in (None, "alpha") else None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        return not estimator.positive
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         checked = check_array(X, accept_sparse="csr")
         table = double_table(checked) if min(self.values) > 0 and _worth_a_gram_matrix(checked) else None
         if table is None:
-            return self.refitting(X, classes, weight)
+            return RefitPath.of(self).bind(X, classes, weight)
         return ElasticNetDesign(self, table, weight)
 
 
@@ -87,7 +84,7 @@ class ElasticNetDesign(Design):
         return np.asarray(coefs @ centred.T + level[:, None, None])
 
     def _pass(self, linear: Floats, size: float) -> Floats:
-        """Coefficients of every model, from the largest alpha to the smallest, (models, p)."""
+        """Coefficients of every model, (models, p); each starts from those of the next larger alpha."""
         coef = np.zeros(len(linear))
         coefs = []
         for alpha in self._alphas:
@@ -98,6 +95,7 @@ class ElasticNetDesign(Design):
 
 
 def _worth_a_gram_matrix(X: Any) -> bool:
+    """Whether descent on the Gram matrix is faster than scikit-learn's descent on X."""
     gram, entries = X.shape[1] ** 2, X.nnz if sparse.issparse(X) else X.size
     return bool(gram <= min(_LARGE_GRAM, max(_SMALL_GRAM, _GRAM_PER_ENTRY * entries)))
 

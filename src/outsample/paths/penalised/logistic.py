@@ -13,16 +13,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
 from outsample.data.tables import Table
-from outsample.paths.base import Design
+from outsample.paths.base import Design, GridPath
 from outsample.paths.one_fit import DrawByDraw
 from outsample.paths.penalised.elastic_net import double_table
 from outsample.paths.penalised.newton import solve_binary, solve_multinomial
-from outsample.paths.refit import GridPath
+from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
 _L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
-# Newton's method for l2, in products of one step, costs no more than scikit-learn's own solvers up to a fixed amount of
-# work, which is what those take to begin with, or a multiple of the entries of X that they go over again and again.
+# Multiplications in one step of Newton's method up to which, under an l2 penalty, it is no slower than scikit-learn's
+# solvers: the fixed costs of those, or a multiple of the entries of X, which they read in every iteration.
 _WORK_TWO_CLASSES, _WORK_MORE_CLASSES, _WORK_PER_ENTRY = 5_000_000, 1_000_000, 20
 # For l1, scikit-learn's solver is so slow that only memory sets a limit.
 _MAX_COLUMNS_FOR_L1 = 500
@@ -32,8 +32,8 @@ class LogisticPath(GridPath):
     """LogisticRegression along `C`: l2 for any number of classes, l1 and elastic net for two.
 
     Every model is solved to its optimum by Newton's method, whatever `solver`, `tol` and `max_iter` say;
-    scikit-learn comes as close as its tolerance lets it. A decision value that is exactly zero at the
-    optimum is a tie, which rounding decides on both sides. Not served: liblinear, which penalises the
+    scikit-learn's own solution is within its tolerance of it. A decision value that is exactly zero at the
+    optimum is a tie, which rounding decides in both programs. Not served: liblinear, which penalises the
     intercept, class weights and no penalty. Left to scikit-learn itself: tables in single precision, l1
     for more than two classes or 500 columns, `C=inf`, and l2 with so many unknowns that Newton's method would be
     the slower one: from about 50 on with thousands of rows, 150 with as few rows as columns, fewer with many
@@ -44,24 +44,23 @@ class LogisticPath(GridPath):
     solves_further = True
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if type(estimator) is not LogisticRegression or parameter not in (None, "C"):
-            return None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         mix = l1_share(estimator)
         solvers = _L2_SOLVERS if mix == 0.0 else ("saga",)
         covered = estimator.solver in solvers and not estimator.dual and estimator.class_weight is None
         usual = getattr(estimator, "multi_class", "auto") in ("auto", "deprecated")
-        return "C" if mix is not None and covered and usual else None
+        return mix is not None and covered and usual
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         checked = check_array(X, accept_sparse="csr")
         covered = classes is not None and self._covers(checked, len(classes))
         table = double_table(checked) if covered else None
         if classes is None or table is None:
-            return self.refitting(X, classes, weight)
+            return RefitPath.of(self).bind(X, classes, weight)
         return LogisticDesign(self, table, classes, weight)
 
     def _covers(self, X: Any, n_classes: int) -> bool:
+        """Whether Newton's method handles all values of C, and is likely to be faster than scikit-learn's solver."""
         if not all(0.0 < C < np.inf for C in self.values):
             return False
         if l1_share(self.estimator) != 0.0:
@@ -78,7 +77,7 @@ class LogisticPath(GridPath):
 
 
 class LogisticDesign(DrawByDraw):
-    """Centred X, rotated to its row space where it has more columns than rows."""
+    """Logistic regression on centred X, projected on its row space where it has more columns than rows."""
 
     def __init__(self, path: LogisticPath, X: Floats, classes: Array, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
@@ -98,13 +97,13 @@ class LogisticDesign(DrawByDraw):
         self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
     ) -> Iterable[Array]:
         assert classes is not None
-        rows = self._X if X_new is None else self._moved(X_new)
+        rows = self._X if X_new is None else self._coordinates(X_new)
         for beta in self._pass(y, len(classes)):
             decision = rows @ beta[:, :-1].T + beta[:, -1]
             yield _response(decision[:, 0] if len(classes) == 2 else decision, response)
 
     def _pass(self, y: Array, n_classes: int) -> Iterator[Floats]:
-        """Coefficients and, last, the intercept of each class (of the second of two), for every C."""
+        """Coefficients for every C, (K, p + 1), the intercept last; of two classes only those of the second."""
         X, share, free = self._X, self._share, self._intercept
         if n_classes == 2:
             beta = np.zeros(X.shape[1] + 1)
@@ -118,7 +117,8 @@ class LogisticDesign(DrawByDraw):
             betas = solve_multinomial(Z, np.eye(n_classes)[y], share, C, free, betas)
             yield betas if free else np.column_stack([betas, np.zeros(n_classes)])
 
-    def _moved(self, X_new: Table) -> Floats:
+    def _coordinates(self, X_new: Table) -> Floats:
+        """New rows, centred and projected as X is."""
         table = check_array(X_new, dtype=np.float64, accept_sparse="csr")
         moved = (table.toarray() if sparse.issparse(table) else table) - self._means
         return np.asarray(moved if self._rotation is None else moved @ self._rotation)
@@ -136,6 +136,7 @@ def l1_share(estimator: LogisticRegression) -> float | None:
 
 
 def _response(decision: Floats, response: str) -> Array:
+    """Codes, probabilities or decision values from decision values, (n,) for two classes or (n, K)."""
     if response == "decision_function":
         return decision
     if decision.ndim == 1:

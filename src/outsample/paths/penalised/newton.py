@@ -1,4 +1,4 @@
-"""The exact minimum of a quadratic form with an elastic-net penalty."""
+"""Exact minima: of a quadratic form with an elastic-net penalty, and of penalised logistic losses."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _MAX_SWEEPS = 100_000
 def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, scale: float) -> Floats:
     """The b that minimises ½ bᵀGb − cᵀb + l1 |b|₁ + ½ l2 |b|², (p,).
 
-    Coordinate descent finds which coefficients are not zero, and their signs; given these the minimum is
-    the solution of one linear system. It is taken once it keeps the signs and no other coefficient wants
-    to leave zero, which proves it optimal; otherwise descent goes on to a tighter threshold.
+    Coordinate descent finds which coefficients are not zero, and their signs; given these, the minimum is the
+    solution of one linear system. If the solution has these signs, and the gradient at the other coefficients is no
+    larger than l1, it satisfies the optimality conditions and is returned; otherwise descent goes on to a tighter
+    threshold.
 
     Parameters
     ----------
     gram, linear : G (p, p) and c (p,).
     start : (p,) a nearby solution, not changed.
-    scale : the size of b_j √G_jj that counts as one.
+    scale : the unit of b_j √G_jj in which steps are compared with the thresholds.
     """
     # Here, because the compiler is slow to import.
     from outsample._kernels.coordinate_descent import descend
@@ -45,7 +46,7 @@ def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, 
 
 
 def solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats) -> Floats | None:
-    """The minimum among vectors with the signs of `coef`, if it is the minimum among all."""
+    """The minimum among vectors with the signs of `coef`, (p,); None if it is not the minimum among all."""
     support = np.flatnonzero(coef)
     signs = np.sign(coef[support])
     exact = np.zeros_like(coef)
@@ -57,7 +58,7 @@ def solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: 
             return None
         if not np.array_equal(np.sign(exact[support]), signs):
             return None
-    # A nearly singular system can be solved wrongly, so its equations are checked too.
+    # The solution of a nearly singular system may be wrong, so its equations are checked too.
     pull = linear - gram @ exact - l2 * exact
     pull[support] = np.abs(pull[support] - l1 * signs) + l1
     slack = 1e-11 * (l1 + float(np.abs(linear).max(initial=0.0)))
@@ -111,6 +112,7 @@ def solve_binary(X: Floats, y: Floats, share: Floats, C: float, mix: float, inte
 
 
 def _penalised_point(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, size: float) -> Floats:
+    """The minimum of ½ bᵀGb − cᵀb under the penalty, by a linear system where the penalty is smooth."""
     if l1 == 0.0:
         return np.asarray(cho_solve(cho_factor(gram + l2 * np.eye(len(gram))), linear))
     return minimise(gram, linear, l1, l2, start, size)
@@ -141,7 +143,7 @@ def solve_multinomial(Z: Floats, y: Floats, share: Floats, C: float, intercept: 
         hessian = _softmax_hessian(Z, probability, share)
         hessian[:, np.arange(q), :, np.arange(q)] += ridge[:, None, None] * np.eye(n_classes)
         if intercept:
-            # A constant added to all intercepts changes nothing: hold their sum where it is.
+            # Adding a constant to all intercepts changes no prediction: the added curvature keeps their sum.
             hessian[:, -1, :, -1] += share.sum()
         flat = hessian.reshape(n_classes * q, n_classes * q)
         return np.asarray(beta - cho_solve(cho_factor(flat), gradient.ravel()).reshape(n_classes, q))
@@ -171,10 +173,10 @@ def _damped_newton(
     distance: Callable[[Floats, Floats], float],
     start: Floats,
 ) -> Floats:
-    """Steps to the minimum of the local model, halved while they do not lower the objective.
+    """Newton steps, each halved until it lowers the objective, (the shape of `start`).
 
-    Once a step moves every linear predictor by less than 1e-10 the next would move it by far less than
-    double precision can show, so the search ends there.
+    Newton's method converges quadratically: once a step moves every linear predictor by less than 1e-10, the next
+    would move it by less than double precision can show, so the search ends.
     """
     beta, value = start, objective(start)
     for _ in range(_MAX_STEPS):
@@ -191,7 +193,7 @@ def _damped_newton(
 def _backtrack(
     objective: Callable[[Floats], float], beta: Floats, target: Floats, value: float
 ) -> tuple[Floats, float, bool]:
-    """(point, value, whether it is lower) on the way from beta to target."""
+    """(point, value, whether it is lower) of the first point that lowers the objective, halving from target to beta."""
     for halvings in range(40):
         point = beta + 0.5**halvings * (target - beta)
         reached = objective(point)

@@ -1,8 +1,8 @@
 """The objective that each penalised linear model of scikit-learn minimises, read off the fitted estimator.
 
-Each is brought to sum form, Σ_i w_i l(y_i, η_i) + penalty. Where scikit-learn divides the losses by the total
+Each is written in sum form, Σ_i w_i l(y_i, η_i) + penalty. Where scikit-learn divides the losses by the total
 weight (lasso, elastic net, generalised linear models), the penalty is multiplied by it instead, and leaving a row
-out takes that row's share of the penalty with it.
+out takes that row's share of the penalty away.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Labels:
 
 
 def objectives_of(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
-    """The objectives a fitted model minimised: one, or one per output or per class against the rest."""
+    """The objectives that a fitted model minimises: one; or one per output, or per class against the rest."""
     return _READERS[type(model)](model, X, labels)
 
 
@@ -100,7 +100,7 @@ def _predictor(model: BaseEstimator, X: Table) -> Floats:
 
 
 def _one_output(X: Table, predictor: Floats, weight: Floats, derivatives: Derivatives, **more: Any) -> LocalObjective:
-    """The objective of a single linear predictor (n,); `active` (p,) if some columns are out."""
+    """The objective of a single linear predictor (n,); `active` (p,) tells the columns in use, all by default."""
     first, second = derivatives
     active = more.pop("active", None)
     return LocalObjective(
@@ -168,7 +168,7 @@ def _deviance(y: Array, predictor: Floats, power: float) -> Derivatives:
 
 
 def _deviance_identity(y: Array, predictor: Floats, power: float) -> Derivatives:
-    """The same, mean η."""
+    """Derivatives of half the Tweedie deviance in η, mean η and variance mean^power."""
     if power == 0:
         return predictor - y, np.ones_like(predictor)
     scaled = predictor**-power
@@ -251,7 +251,7 @@ def _support_vectors(model: BaseEstimator, X: Table, labels: Labels) -> list[Loc
     objectives = []
     for k in range(predictor.shape[1]):
         sign = np.where(codes == (1 if binary else k), 1.0, -1.0)
-        # Against the rest, liblinear weighs the class but not the rest.
+        # One class against the rest: liblinear applies the weight of the class to its rows, and none to the rest.
         weight = labels.weight * (by_class[codes] if binary else np.where(sign > 0, by_class[k], 1.0))
         gap = np.maximum(0.0, 1 - sign * predictor[:, k])
         derivatives = (-2 * sign * gap, np.where(gap > 0, 2.0, 0.0))

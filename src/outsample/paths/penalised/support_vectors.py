@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.svm import SVC, SVR
 from sklearn.utils import check_array
 
 from outsample.data.learners import encode, with_params
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design
+from outsample.paths.base import Design, GridPath
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
-from outsample.paths.refit import GridPath
+from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -27,8 +26,8 @@ _BLOCK_BYTES = 64 * 2**20
 class SupportVectorPath(GridPath):
     """SVC and SVR along `C`, by scikit-learn's own solver on a precomputed kernel matrix.
 
-    The solver reads the kernel rounded to single precision, so it walks the same steps as with its own
-    kernel unless an entry lies within 1e-16 of a rounding edge; answers then agree to the solver's `tol`.
+    The solver rounds the kernel to single precision, so it takes the same steps as with its own kernel unless
+    an entry lies within 1e-16 of the border between two rounded values; answers then agree to the solver's `tol`.
     Not served: `probability=True` and kernels given as functions. A table whose kernel matrix would not fit
     into 512 MB (more than 8192 rows) is refitted with the kernel computed anew.
     """
@@ -36,20 +35,18 @@ class SupportVectorPath(GridPath):
     responses = frozenset({"predict", "decision_function"})
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if type(estimator) not in (SVC, SVR) or parameter not in (None, "C"):
-            return None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         plain = getattr(estimator, "probability", False) in (False, "deprecated")
-        return "C" if plain and estimator.kernel in _KERNELS else None
+        return plain and estimator.kernel in _KERNELS
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
-            return self.refitting(X, classes, weight)
+            return RefitPath.of(self).bind(X, classes, weight)
         return SupportVectorDesign(self, X, classes, weight)
 
 
 class SupportVectorDesign(DrawByDraw):
-    """X and its kernel matrix."""
+    """X and its kernel matrix, computed once; every C is fitted to it."""
 
     def __init__(self, path: SupportVectorPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
@@ -82,7 +79,7 @@ class SupportVectorDesign(DrawByDraw):
 
 
 class Kernel:
-    """One of libsvm's kernels, its width resolved on X."""
+    """One of libsvm's kernels; `gamma` is computed from X where it is "scale" or "auto"."""
 
     def __init__(self, estimator: BaseEstimator, X: Table) -> None:
         self.name, self.degree, self.coef0 = estimator.kernel, estimator.degree, estimator.coef0
@@ -109,8 +106,8 @@ class Kernel:
     def _own(self, squares: Floats) -> Floats:
         """Kernel values of rows with themselves, to libsvm's last digit.
 
-        The solver keeps these in double precision and breaks ties by them, so equal rows need equal
-        values, which a product of matrices does not promise, nor numpy's tanh the digits of the C library.
+        The solver keeps these in double precision and breaks ties by them. So equal rows need equal values, which a
+        product of matrices does not guarantee, and the last digit of tanh must be that of the C library, not numpy's.
         """
         if self.name == "rbf":
             return np.ones(len(squares))

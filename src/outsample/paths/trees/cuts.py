@@ -1,7 +1,7 @@
-"""One tree, cut back in many ways: the models of a nested family share its nodes.
+"""One tree, cut back in many ways: nested models share its nodes.
 
 `kept` (models, nodes) tells which nodes exist in which model. Siblings are kept together and a node only with its
-parent, so every sample falls to its nearest kept ancestor. Parents have smaller numbers than their children.
+parent, so every sample belongs to the nearest kept ancestor of its leaf. Parents have smaller numbers than children.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kept = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class NodeTable:
-    """What every node of a tree says.
+    """The nodes of a tree: what each predicts, and the labels of the samples in it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def depths(parent: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def nearest_kept(parent: NDArray[np.intp], kept: Kept) -> NDArray[np.intp]:
-    """The node of each model that answers for each node of the whole tree, (models, nodes)."""
+    """The nearest kept ancestor of each node of the whole tree, or the node itself, in each model, (models, nodes)."""
     nearest = np.zeros(kept.shape, np.intp)
     for level in levels(parent):
         nearest[:, level] = np.where(kept[:, level], level, nearest[:, parent[level]])
@@ -96,9 +96,9 @@ def moments_of(nodes: NodeTable, kept: Kept, center: float) -> Floats:
     """Means of (y − ĝ)² and (ĝ − center)² of each model, (models, 2)."""
     off = nodes.answer - nodes.center
     explained = off * (2.0 * nodes.sums[:, 0] - off * nodes.mass)
-    spread = nodes.mass * (nodes.answer - center) ** 2
+    around_center = nodes.mass * (nodes.answer - center) ** 2
     leaves = leaves_of(nodes.parent, kept).astype(np.float64)
-    totals = leaves @ np.stack([explained, spread], axis=1)
+    totals = leaves @ np.stack([explained, around_center], axis=1)
     totals[:, 0] = np.maximum(nodes.squares - totals[:, 0], 0.0)
     return np.asarray(totals / nodes.mass[0])
 
@@ -111,7 +111,7 @@ class FittedTree:
     estimator : the prototype with every parameter set
     X, y : training data, y as codes where `classes` is given
     classes, weight : as in `Path.bind`
-    seed : stands in for a random state that is not set
+    seed : for the random state, if it is not set
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class FittedTree:
 
 
 def with_integer_seed(estimator: BaseEstimator, seed: int | None) -> Any:
-    """A clone whose random state is an integer, so that one fit stands for a whole nested family."""
+    """A clone whose random state is an integer, so that one fit stands for all the models nested in it."""
     model = seeded(estimator, seed)
     state = model.random_state
     if not isinstance(state, int | np.integer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import check_array
 
+from outsample.checks import is_integer
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, Path
-from outsample.paths.order import complexity_of, is_whole, simplest_first
+from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.trees.cuts import FittedTree, Kept, NodeTable, confusions_of, moments_of, nearest_kept
 from outsample.paths.trees.growth import Grower, Growth, Stopping
 from outsample.running.arrays import Array, Floats
+from outsample.running.threads import cached_property
 
 _GROWN_HERE = {
     DecisionTreeClassifier: frozenset({"gini", "entropy", "log_loss"}),
@@ -25,26 +26,20 @@ _GROWN_HERE = {
 }
 
 
-# Mean over standard deviation of labels from which on scikit-learn's gains, differences of sums of squares, lose the
-# digits that tell one split from another: full trees agree at 1e4, and a seventh of them no longer do at 1e5.
+# Ratio of the mean of the labels to their standard deviation above which scikit-learn's gains, differences of sums of
+# squares, lose the digits that tell one split from another: all full trees agree at 1e4, six of seven at 1e5.
 _FAR = 1e4
 
 
 def far_from_zero(y: Array) -> bool:
-    """Whether scikit-learn's trees lose digits on these real labels, so that only its own fit tells its splits."""
+    """Whether scikit-learn's trees lose digits on these real labels, so that its splits cannot be found here."""
     return bool(abs(np.mean(y)) > _FAR * np.std(y))
 
 
-def is_tree(estimator: BaseEstimator) -> bool:
-    """Whether this is exactly one of scikit-learn's two decision trees."""
-    return type(estimator) in _GROWN_HERE
-
-
 def is_grown_here(estimator: BaseEstimator) -> bool:
-    """Whether `Grower` knows every option that is set; otherwise scikit-learn fits the tree."""
+    """Whether `Grower` knows every option that a decision tree sets; otherwise scikit-learn fits the tree."""
     return (
-        is_tree(estimator)
-        and isinstance(estimator.criterion, str)
+        isinstance(estimator.criterion, str)
         and estimator.criterion in _GROWN_HERE[type(estimator)]
         and estimator.splitter == "best"
         and estimator.max_features is None
@@ -54,41 +49,32 @@ def is_grown_here(estimator: BaseEstimator) -> bool:
     )
 
 
-class TreePath(Path):
+class TreePath(GridPath):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `max_leaf_nodes`.
 
-    In-sample predictions come from an exact growth on presorted X, which makes the splits scikit-learn makes.
-    Labels so far from zero that scikit-learn's sums of squares lose their digits are fitted by scikit-learn: what is
-    judged is the tree it grows, even where it no longer finds the splits; subtract the mean from such labels.
-    Where splits gain equally, scikit-learn lets its random state decide; here a fixed rule does: the lower column,
-    then the lower threshold; of leaves with equal gains the older one is split first. Options the growth does not
-    know (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values, sparse X, …) and
-    predictions on new X take one fit of scikit-learn's largest tree, cut back in the order in which its nodes were
-    made.
+    In-sample predictions come from trees grown here on presorted X, with the splits that scikit-learn makes. Where
+    splits gain equally, scikit-learn decides by its random state, and here a fixed rule does: the lower column, then
+    the lower threshold; of leaves with equal gains the older one is split first. Predictions on new X, and options
+    that are not known here (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values,
+    sparse X, …), take one fit of scikit-learn's largest tree, cut back in the order in which its nodes were made.
+    So do labels so far from zero that scikit-learn's sums of squares lose their digits: what is judged is the tree it
+    grows, even where it no longer finds the best splits; subtract the mean from such labels.
     """
 
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if not is_tree(estimator) or estimator.ccp_alpha != 0.0:
-            return None
-        if parameter is None and estimator.max_leaf_nodes is None:
-            return None
-        return "max_leaf_nodes" if parameter in (None, "max_leaf_nodes") else None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        return bool(estimator.ccp_alpha == 0.0)
 
     @classmethod
-    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
+    def accepts(cls, value: object) -> bool:
         """Numbers of leaves only: without a limit scikit-learn grows in another order, so ties differ."""
-        return all(is_whole(v, 2) for v in values)
+        return is_integer(value, 2)
 
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, _ = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: int(values[i])} for i in order)
-        self.complexity = complexity[order]
-        self.sizes = self.complexity.astype(np.intp)
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[int]) -> None:
+        super().__init__(estimator, parameter, [int(value) for value in values])
+        self.sizes = np.array(self.values, dtype=np.intp)
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         largest = int(self.sizes[-1])
@@ -96,9 +82,19 @@ class TreePath(Path):
         return CutTreeDesign(self, whole, largest, X, classes, weight)
 
     def kept(self, nodes: NodeTable) -> Kept:
-        """Nodes are numbered in the order of growth: s leaves are the first 2s − 1 nodes."""
+        """Nodes are numbered in the order of growth: a tree of s leaves is the first 2s − 1 nodes."""
         kept: Kept = np.arange(len(nodes.parent)) < 2 * self.sizes[:, None] - 1
         return kept
+
+
+class NestedTrees(Protocol):
+    """A path whose models are all cut back from one tree."""
+
+    def __len__(self) -> int:
+        """The number of models."""
+
+    def kept(self, nodes: NodeTable) -> Kept:
+        """Which nodes of the tree exist in which model, (models, nodes)."""
 
 
 class CutTreeDesign(Design):
@@ -106,21 +102,29 @@ class CutTreeDesign(Design):
 
     Parameters
     ----------
-    path : has `kept(nodes)`
     whole : the estimator whose tree holds all models
-    max_leaves : leaves to grow; 0 leaves all trees to scikit-learn
+    max_leaves : leaves of the trees grown here; with 0 scikit-learn fits all trees
     """
 
     def __init__(
-        self, path: Any, whole: Any, max_leaves: int, X: Table, classes: Array | None, weight: Floats | None
+        self,
+        path: NestedTrees,
+        whole: BaseEstimator,
+        max_leaves: int,
+        X: Table,
+        classes: Array | None,
+        weight: Floats | None,
     ) -> None:
         self._path, self._whole, self._max_leaves, self._X = path, whole, max_leaves, X
         self.classes, self.weight = classes, weight
         self.n_samples, self.n_models = n_rows(X), len(path)
         positive = weight is None or bool((np.asarray(weight) > 0).all())
         self._may_grow = max_leaves > 0 and is_grown_here(whole) and positive and not sparse.issparse(X)
-        self.batched = self._may_grow
         self._grower: Grower | None = None
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities(batched=self._may_grow, sums=frozenset({"confusion", "moments"}), streams=self._grows)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         answers = []
@@ -134,13 +138,8 @@ class CutTreeDesign(Design):
         nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes()))
         return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])
 
-    @property
-    def streams(self) -> bool:
-        return self._prepared() is not None
-
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
-        if self.classes is None:
-            raise TypeError("confusions need a classifier, this design was bound for regression")
+        self._n_classes  # noqa: B018 — raises for a regression
         trees = self._trees(Y, "predict", seeds)
         return np.stack([confusions_of(nodes, self._path.kept(nodes)) for nodes, _ in trees])
 
@@ -153,7 +152,10 @@ class CutTreeDesign(Design):
     def _trees(
         self, Y: Any, response: str, seeds: Sequence[int] | None, with_leaves: bool = False
     ) -> Iterator[tuple[NodeTable, NDArray[Any]]]:
-        """(nodes, leaf of each sample) of the tree of each label vector; without leaves the sums are there."""
+        """(nodes, leaf of each sample) of the tree of each label vector.
+
+        Where scikit-learn fits the trees, the leaves are computed if asked for, otherwise the sums of labels.
+        """
         grower = self._grower_for(Y)
         if grower is not None:
             for growth in grower.grow(Y, with_leaves):
@@ -172,18 +174,24 @@ class CutTreeDesign(Design):
             return None
         return self._prepared()
 
+    @cached_property
+    def _grows(self) -> bool:
+        """Whether trees are grown here; scikit-learn fits them where X has missing values, among other reasons."""
+        return self._may_grow and bool(np.isfinite(self._table()).all())
+
+    def _table(self) -> NDArray[np.float32]:
+        return np.asarray(check_array(self._X, dtype=np.float32, ensure_all_finite=False))
+
     def _prepared(self) -> Grower | None:
-        """X sorted, once; None when scikit-learn must fit the trees (missing values among the reasons)."""
-        if self._grower is None and self._may_grow:
-            table = check_array(self._X, dtype=np.float32, ensure_all_finite=False)
-            self._may_grow = bool(np.isfinite(table).all())
-            if self._may_grow:
-                n_classes = 0 if self.classes is None else len(self.classes)
-                stopping = Stopping.of(self._whole, self.n_samples, self._max_leaves)
-                self._grower = Grower(table, self._whole.criterion, stopping, n_classes, self.weight)
+        """X sorted, once; None when scikit-learn must fit the trees."""
+        if self._grower is None and self._grows:
+            n_classes = 0 if self.classes is None else len(self.classes)
+            stopping = Stopping.of(self._whole, self.n_samples, self._max_leaves)
+            self._grower = Grower(self._table(), self._whole.criterion, stopping, n_classes, self.weight)
         return self._grower
 
     def _node_table(self, growth: Growth, response: str) -> NodeTable:
+        """The nodes of a tree grown here."""
         parent = np.zeros(len(growth.mass), np.intp)
         parent[1::2] = parent[2::2] = growth.split
         if self.classes is None:

@@ -8,45 +8,37 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from outsample.checks import is_integer
 from outsample.data.learners import with_params
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, Path
-from outsample.paths.order import complexity_of, is_whole, simplest_first
+from outsample.paths.base import Design, GridPath
 from outsample.paths.refit import RefitPath
 from outsample.paths.trees.cuts import Kept, NodeTable, depths
-from outsample.paths.trees.leaves import CutTreeDesign, is_grown_here, is_tree
+from outsample.paths.trees.leaves import CutTreeDesign, is_grown_here
 from outsample.running.arrays import Array, Floats
 
+# A depth that stands for no limit: 2⁶⁰ leaves are more than there are rows.
 _DEEPEST = 60
 
 
-class DepthPath(Path):
+class DepthPath(GridPath):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `max_depth`.
 
-    In-sample predictions come from one exact growth, cut at each depth; ties between splits are resolved as in
-    `TreePath`. Predictions on new X refit every depth: scikit-learn's random state resolves ties, and the
-    nodes of a deeper tree use it up differently. Trees with options the growth does not know are not served.
+    In-sample predictions come from one tree grown here, cut at each depth; ties between splits are resolved as in
+    `TreePath`. Predictions on new X refit every depth: scikit-learn breaks ties by random numbers, which trees of
+    different depths use in different order. Trees with options that are not known here are not served.
     """
 
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if not is_grown_here(estimator) or estimator.ccp_alpha != 0.0 or estimator.max_leaf_nodes is not None:
-            return None
-        return "max_depth" if parameter in (None, "max_depth") else None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        return is_grown_here(estimator) and estimator.ccp_alpha == 0.0 and estimator.max_leaf_nodes is None
 
     @classmethod
-    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
+    def accepts(cls, value: object) -> bool:
         """Depths, or None for no limit; scikit-learn complains about anything else."""
-        return all(v is None or is_whole(v, 1) for v in values)
-
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, _ = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
+        return value is None or is_integer(value, 1)
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return DepthDesign(self, X, classes, weight)
@@ -58,15 +50,13 @@ class DepthPath(Path):
 
 
 class DepthDesign(CutTreeDesign):
-    """In-sample from one growth, on new X from one scikit-learn fit per depth."""
+    """In-sample predictions from one tree grown here, those on new X from one scikit-learn fit per depth."""
 
     def __init__(self, path: DepthPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         whole = with_params(path.estimator, path.params[-1])
         deepest = whole.max_depth or _DEEPEST
         super().__init__(path, whole, min(n_rows(X), 2 ** min(deepest, _DEEPEST)), X, classes, weight)
-        self._each = RefitPath(path.estimator, "max_depth", [p["max_depth"] for p in path.params]).bind(
-            X, classes, weight
-        )
+        self._each = RefitPath.of(path).bind(X, classes, weight)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         if self._grower_for(Y) is None:
@@ -81,39 +71,33 @@ class DepthDesign(CutTreeDesign):
             return self._each.confusions(Y, seeds)
         return super().confusions(Y, seeds)
 
-    def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
+    def moments(self, Y: Any, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if self._grower_for(Y) is None:
             return self._each.moments(Y, center, seeds)
         return super().moments(Y, center, seeds)
 
 
-class PruningPath(Path):
+class PruningPath(GridPath):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `ccp_alpha`.
 
-    Growth does not depend on `ccp_alpha`: one whole fit by scikit-learn is pruned at its weakest links, in the
-    order and with the sums scikit-learn uses, and each alpha finds its tree along the way.
+    Growth does not depend on `ccp_alpha`: one whole tree of scikit-learn is pruned at its weakest links, in the order
+    and with the sums scikit-learn uses, and the tree of each alpha is met on the way (Breiman et al. 1984).
     """
 
     responses = frozenset({"predict", "predict_proba"})
 
     @classmethod
-    def recognise(cls, estimator: BaseEstimator, parameter: str | None) -> str | None:
-        if not is_tree(estimator) or (parameter is None and estimator.ccp_alpha == 0.0):
-            return None
-        return "ccp_alpha" if parameter in (None, "ccp_alpha") else None
+    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
+        return bool(estimator.ccp_alpha != 0.0 or not alone)
 
     @classmethod
-    def accepts(cls, estimator: BaseEstimator, values: Sequence[Any]) -> bool:
+    def accepts(cls, value: object) -> bool:
         """Numbers that are not negative; scikit-learn complains about anything else."""
-        return all((isinstance(v, float | np.floating) and v >= 0.0) or is_whole(v, 0) for v in values)
+        return (isinstance(value, float | np.floating) and bool(value >= 0.0)) or is_integer(value, 0)
 
-    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
-        complexity, _ = complexity_of(parameter, values)
-        order = simplest_first(complexity)
-        self.estimator = estimator
-        self.params = tuple({parameter: values[i]} for i in order)
-        self.complexity = complexity[order]
-        self.alphas = np.array([values[i] for i in order], np.float64)
+    def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[float]) -> None:
+        super().__init__(estimator, parameter, values)
+        self.alphas = np.array(self.values, np.float64)
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         whole = clone(self.estimator).set_params(ccp_alpha=0.0)
