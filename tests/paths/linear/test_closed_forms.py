@@ -1,4 +1,4 @@
-"""Every linear family: leave-one-out, folds and formulas from one fit, against refits to 1e-8."""
+"""Every linear path: leave-one-out, folds and formulas from one fit, against refits to 1e-8."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X, Y = (part[:36] for part in load_diabetes(return_X_y=True))
 ONE = 20 * X[:, [2]]
 
 # name: (estimator, X, parameter, values, fits of one curve over 4 folds)
-FAMILIES = {
+SMOOTHERS = {
     "least squares": (LinearRegression(), X, None, None, 1),
     "polynomials": (
         make_pipeline(PolynomialFeatures(), LinearRegression()),
@@ -54,34 +54,34 @@ FAMILIES = {
 }
 
 
-def posed(family: str, fast: bool = True):
-    estimator, table, parameter, values, _ = FAMILIES[family]
+def posed(name: str, fast: bool = True):
+    estimator, table, parameter, values, _ = SMOOTHERS[name]
     return pose(estimator, table, Y, parameter=parameter, values=values, fast=fast, random_state=0)
 
 
-def smoothers(family: str) -> np.ndarray:
+def smoothers(name: str) -> np.ndarray:
     """(models, n, n), column by column: the fit to a label vector that is one at a single row."""
-    estimator, table, *_ = FAMILIES[family]
+    estimator, table, *_ = SMOOTHERS[name]
     hats = []
-    for setting in posed(family).path.params:
+    for setting in posed(name).path.params:
         model = clone(estimator).set_params(**setting)
         hats.append(np.column_stack([model.fit(table, unit).predict(table) for unit in np.eye(len(Y))]))
     return np.stack(hats)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", SMOOTHERS)
 @pytest.mark.parametrize("criterion", [CrossValidation(4), LeaveOneOut(9)], ids=["kfold", "loo"])
-def test_left_out_rows_of_linear_families_against_brute_force(family, criterion):
-    fast, slow = criterion.curve(posed(family)), criterion.curve(posed(family, fast=False))
+def test_left_out_rows_of_linear_paths_against_brute_force(name, criterion):
+    fast, slow = criterion.curve(posed(name)), criterion.curve(posed(name, fast=False))
     np.testing.assert_allclose(fast.out_sample, slow.out_sample, rtol=1e-8)
     np.testing.assert_allclose(fast.standard_error, slow.standard_error, rtol=1e-8)
     if isinstance(criterion, CrossValidation):
-        assert fast.n_fits == FAMILIES[family][-1]
+        assert fast.n_fits == SMOOTHERS[name][-1]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_formulas_of_linear_families_against_brute_force(family):
-    hats, n = smoothers(family), len(Y)
+@pytest.mark.parametrize("name", SMOOTHERS)
+def test_formulas_of_linear_paths_against_brute_force(name):
+    hats, n = smoothers(name), len(Y)
     in_sample = np.square(Y - hats @ Y).mean(axis=1)
     dof = np.trace(hats, axis1=1, axis2=2)
     noise = in_sample[-1] * n / (n - dof[-1])
@@ -96,9 +96,9 @@ def test_formulas_of_linear_families_against_brute_force(family):
         "permutation": in_sample + 2 * np.var(Y, ddof=1) / n * (dof - total / n),
         "label-bootstrap": in_sample + 2 * np.var(Y) * dof / n,
     }
-    for name, out_sample in expected.items():
-        curve = as_criterion(name).curve(posed(family))
-        np.testing.assert_allclose(curve.out_sample, out_sample, rtol=1e-8, err_msg=name)
+    for formula, out_sample in expected.items():
+        curve = as_criterion(formula).curve(posed(name))
+        np.testing.assert_allclose(curve.out_sample, out_sample, rtol=1e-8, err_msg=formula)
         assert curve.n_fits == 1
 
 

@@ -31,7 +31,7 @@ def polynomials(**options):
 
 
 THROUGH_ORIGIN = LinearRegression(fit_intercept=False)
-FAMILIES = {
+BASES = {
     "polynomials": (polynomials(), "polynomialfeatures__degree", [1, 3, 2]),
     "polynomials without bias": (polynomials(include_bias=False), "polynomialfeatures__degree", [1, 2]),
     "interactions": (
@@ -64,7 +64,7 @@ STATELESS = ("polynomials", "polynomials without bias", "leading columns", "one 
 
 
 def path_of(name):
-    estimator, parameter, values = FAMILIES[name]
+    estimator, parameter, values = BASES[name]
     path = find_path(estimator, parameter, values)
     assert isinstance(path, LeastSquaresPath)
     return path
@@ -81,7 +81,7 @@ def table(kind="plain", n=14, p=4, seed=0):
     return X, X_new, X[:, 0] - X[:, 3] ** 2 + rng.standard_normal(n) + 20.0
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("kind", ["plain", "collinear", "constant"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_against_scikit_learn(name, kind, weighted):
@@ -90,7 +90,7 @@ def test_against_scikit_learn(name, kind, weighted):
     check_contract(path_of(name), X, y, X_new, weight=weight, n_draws=2)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("n", [5, 14])
 def test_fewer_rows_than_columns_against_scikit_learn(name, n):
     X, X_new, y = table(n=n, p=5 if n == 5 else 4)
@@ -99,7 +99,7 @@ def test_fewer_rows_than_columns_against_scikit_learn(name, n):
     check_contract(path_of(name), X, np.column_stack([y, -y]), X_new, weight=weight, n_draws=1)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("kind", ["plain", "collinear"])
 def test_smoother_against_unit_vectors(name, kind):
     X, _, _ = table(kind)
