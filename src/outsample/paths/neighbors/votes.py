@@ -75,11 +75,11 @@ class NeighborsDesign(Design):
         if ks.min() < 1:
             # Raises scikit-learn's own complaint.
             NeighborSearch(path.estimator, X, int(ks.min()))
-        self._groups = [
+        self._searches = [
             _Votes(NeighborSearch(path.estimator, X, int(ks[models].max())), ks[models], models)
             for models in _same_search(path.estimator, ks, X)
         ]
-        self.n_samples = self._groups[0].search.n_samples
+        self.n_samples = self._searches[0].search.n_samples
         self._in_sample: list[tuple[Array, ...]] | None = None
         metric_params = path.estimator.metric_params or {}
         metric_is_fixed = path.estimator.metric not in _LEARNED_METRICS or bool(metric_params)
@@ -89,19 +89,19 @@ class NeighborsDesign(Design):
         return np.stack([self._responses(y, self._among_itself(), self.n_samples, response) for y in Y])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
-        votes = [group.prepared(group.search.of(X_new)) for group in self._groups]
+        votes = [shared.prepared(shared.search.of(X_new)) for shared in self._searches]
         return self._responses(y, votes, len(votes[0][0]), response)
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         if not self.abilities.leaves_out:
             return None
         numbered = np.unique(folds, return_inverse=True)[1].astype(np.int64)
-        votes = [group.prepared(group.search.outside_folds(numbered)) for group in self._groups]
+        votes = [shared.prepared(shared.search.outside_folds(numbered)) for shared in self._searches]
         return self._responses(y, votes, self.n_samples, response)
 
     @property
     def tied(self) -> bool:
-        return any(group.search.tied() for group in self._groups)
+        return any(shared.search.tied() for shared in self._searches)
 
     @property
     def smoother(self) -> Smoother | None:
@@ -117,9 +117,9 @@ class NeighborsDesign(Design):
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
-        if self._n_classes == 2 and self.weight is None and self._groups[0].search.uniform:
-            for group in self._groups:
-                _two_classes(Y, group.search.neighbours(), group.ks, group.slots, counts)
+        if self._n_classes == 2 and self.weight is None and self._searches[0].search.uniform:
+            for shared in self._searches:
+                _two_classes(Y, shared.search.neighbours(), shared.ks, shared.slots, counts)
             return np.asarray(counts / self.n_samples)
         for votes in self._among_itself():
             tally = partial(kernels().confusion_counts, *votes)
@@ -144,7 +144,7 @@ class NeighborsDesign(Design):
 
     def _among_itself(self) -> list[tuple[Array, ...]]:
         if self._in_sample is None:
-            self._in_sample = [group.prepared(group.search.among_itself()) for group in self._groups]
+            self._in_sample = [shared.prepared(shared.search.among_itself()) for shared in self._searches]
         return self._in_sample
 
     def _responses(self, y: Array, votes: list[tuple[Array, ...]], rows: int, response: str) -> Array:
