@@ -1,7 +1,8 @@
-"""The simplest nested family: the first columns of a table."""
+"""Nested linear models: the first columns of a table, and the columns that a forward search adds one by one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from outsample.checks import whole_number
 from outsample.data.tables import Table
 from outsample.running.arrays import Floats
 
@@ -18,7 +20,7 @@ from outsample.running.arrays import Floats
 class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps the first `n_columns` columns of X, all of them when None or when X has no more.
 
-    Before a linear regression it makes the nested family of models x₁, (x₁, x₂), (x₁, x₂, x₃), …
+    Before a linear regression it makes the nested models x₁, (x₁, x₂), (x₁, x₂, x₃), …
 
     Parameters
     ----------
@@ -39,10 +41,8 @@ class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Table, y: ArrayLike | None = None) -> Self:
         """Check X; nothing is learned from it."""
         table = validate_data(self, X, accept_sparse=["csr", "csc"], ensure_all_finite="allow-nan")
-        if self.n_columns is not None and self.n_columns < 1:
-            raise ValueError(f"n_columns must be at least 1, got {self.n_columns}")
-        kept = table.shape[1] if self.n_columns is None else self.n_columns
-        self.n_columns_ = min(int(kept), int(table.shape[1]))
+        most = int(table.shape[1])
+        self.n_columns_ = most if self.n_columns is None else min(whole_number("n_columns", self.n_columns), most)
         return self
 
     def transform(self, X: Table) -> Any:
@@ -51,7 +51,7 @@ class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = validate_data(self, X, accept_sparse=["csr", "csc"], ensure_all_finite="allow-nan", reset=False)
         return table[:, : self.n_columns_]
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Names of the columns kept."""
         check_is_fitted(self)
         if input_features is None:
@@ -65,21 +65,21 @@ class LeadingColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-# Gains closer than this to the best are ties, which go to the lowest column.
+# Gains within this share of the best one are ties, which go to the first column.
 _TIE = 1e-10
-# A column with less than this share of its length left is a combination of the columns chosen before.
+# A column whose residual on the chosen columns is shorter than this share of its own length depends on them linearly.
 _DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The columns in the order they entered, and the orthonormal directions they added.
+    """A forward search: the columns in the order they entered, and the orthonormal directions they added.
 
     Attributes
     ----------
     chosen : (steps,) column numbers.
-    directions : (n, steps), orthonormal.
-    coefficients : (steps,), the labels along each direction.
+    directions : (n, steps), orthonormal; the residual of each chosen column on those before it.
+    coefficients : (steps,), inner products of the labels with the directions.
     """
 
     chosen: NDArray[np.intp]
@@ -90,8 +90,9 @@ class Steps:
 def greedy_steps(columns: Floats, labels: Floats, n_steps: int) -> Steps:
     """Greedy least squares on centred (and √w-scaled) columns and labels.
 
-    Each step takes the column whose part orthogonal to the columns before it explains most of the residual,
-    (zᵀr)²/zᵀz; ties go to the lowest column. It ends early once every column left depends on those chosen.
+    With z a column made orthogonal to those chosen before, and r the residual of the labels, each step takes the
+    column with the largest (zᵀr)²/zᵀz; ties go to the first column. The search ends early once every column left is a
+    linear combination of those chosen.
     """
     rest, residual = columns.copy(), labels.copy()
     lengths = np.square(columns).sum(axis=0)
@@ -152,13 +153,13 @@ class ForwardStepwise(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Table, y: ArrayLike) -> Self:
         """Choose the columns and fit them."""
-        if self.n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1, got {self.n_steps}")
+        n_steps = whole_number("n_steps", self.n_steps)
         table, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         means, level = table.mean(axis=0), float(np.mean(values))
-        steps = greedy_steps(table - means, np.asarray(values, dtype=np.float64) - level, self.n_steps)
+        centred = table - means
+        steps = greedy_steps(centred, np.asarray(values, dtype=np.float64) - level, n_steps)
         self.selected_ = steps.chosen
-        self.coef_ = step_coefficients(X - means, steps, self.n_steps)
+        self.coef_ = step_coefficients(centred, steps, n_steps)
         self.intercept_ = level - float(means @ self.coef_)
         return self
 

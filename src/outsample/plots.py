@@ -1,19 +1,19 @@
-"""Plots: a record goes in, matplotlib Axes come out. Colours for colour-blind readers, marks and dashes for grey."""
+"""Plots of results on matplotlib Axes. Colours for colour-blind readers, markers and dashes for print in grey."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from outsample.questions.contest import checked_choice
-from outsample.rules import as_rule
+from outsample.rules import Rule, as_rule
 from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
-    from outsample.curve.error_estimate import ErrorEstimate
+    from matplotlib.axes import Axes
+
     from outsample.curve.risk_curve import RiskCurve
     from outsample.questions.compare import Comparison
     from outsample.questions.significance import PermutationTest
@@ -26,63 +26,28 @@ STYLES = ("-", "--", ":", "-.")
 HATCHES = ("", "//", "..", "xx")
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationRecord:
-    """What a validation curve shows.
-
-    Attributes
-    ----------
-    in_sample, out_sample : (models,) in the scale of the user's loss; not-a-number leaves a gap.
-    error : (models,) standard error of out_sample, or None.
-    chosen : rule → the model it chooses.
-    labels, across, up, estimand : words for the axes and the legend.
-    """
-
-    in_sample: Floats
-    out_sample: Floats
-    error: Floats | None
-    chosen: dict[str, int]
-    labels: Sequence[str]
-    across: str
-    up: str
-    estimand: str
-
-
-def validation_record(curve: RiskCurve, rules: Iterable[Any] = ("minimum",)) -> ValidationRecord:
-    """The numbers of a validation curve, with the choice of each rule (names or functions of a curve)."""
-    labels, across = _models(curve)
-    return ValidationRecord(
-        in_sample=_shown(curve, curve.in_sample),
-        out_sample=_shown(curve, curve.out_sample),
-        error=curve.standard_error,
-        chosen={str(getattr(rule, "__name__", rule)): checked_choice(as_rule(rule)(curve), curve) for rule in rules},
-        labels=labels,
-        across=across,
-        up=f"{curve.loss.name}",
-        estimand=curve.estimand,
-    )
-
-
-def validation_curve(curve: RiskCurve, rules: Iterable[Any] = ("minimum",), ax: Any = None) -> Any:
+def validation_curve(curve: RiskCurve, rules: Iterable[str | Rule] = ("minimum",), ax: Axes | None = None) -> Axes:
     """In-sample error, optimism as a band, the estimate with its standard error, and each rule's choice."""
-    record, ax = validation_record(curve, rules), _axes(ax)
-    place = np.arange(len(record.labels))
-    ax.fill_between(place, record.in_sample, record.out_sample, color=COLOURS[1], alpha=0.12, label="optimism")
-    ax.plot(place, record.in_sample, ":", color="#555555", label="in-sample")
-    ax.plot(place, record.out_sample, "-", color=COLOURS[0], marker="o", markersize=3, label=_plain(record.estimand))
-    if record.error is not None:
-        ax.errorbar(place, record.out_sample, record.error, fmt="none", ecolor=COLOURS[0], alpha=0.35, elinewidth=1)
-    for i, (rule, model) in enumerate(record.chosen.items()):
-        ring = MARKERS[i % len(MARKERS)]
+    ax = _axes(ax)
+    labels, across = _models(curve)
+    place = np.arange(len(labels))
+    in_sample, out_sample = _shown(curve, curve.in_sample), _shown(curve, curve.out_sample)
+    ax.fill_between(place, in_sample, out_sample, color=COLOURS[1], alpha=0.12, label="optimism")
+    ax.plot(place, in_sample, ":", color="#555555", label="in-sample")
+    ax.plot(place, out_sample, "-", color=COLOURS[0], marker="o", markersize=3, label=_plain(curve.estimand))
+    if curve.standard_error is not None:
+        ax.errorbar(place, out_sample, curve.standard_error, fmt="none", ecolor=COLOURS[0], alpha=0.35, elinewidth=1)
+    for i, rule in enumerate(rules):
+        chosen = checked_choice(as_rule(rule)(curve), curve)
         ax.plot(
-            place[model], record.out_sample[model], ring, markersize=11 + 3 * i, fillstyle="none", color="black",
-            label=f"{rule}: {record.labels[model]}",
+            place[chosen], out_sample[chosen], MARKERS[i % len(MARKERS)], markersize=11 + 3 * i, fillstyle="none",
+            color="black", label=f"{getattr(rule, '__name__', rule)}: {labels[chosen]}",
         )  # fmt: skip
-    _name_axes(ax, record.labels, record.across, record.up)
+    _name_axes(ax, labels, across, curve.loss.name)
     return _legend(ax)
 
 
-def criteria_curves(comparison: Comparison, ax: Any = None) -> Any:
+def criteria_curves(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """One line per criterion over the models, simplest first, with a ring around each criterion's choice."""
     ax = _axes(ax)
     first = next(iter(comparison.curves.values()))
@@ -95,91 +60,19 @@ def criteria_curves(comparison: Comparison, ax: Any = None) -> Any:
     return _legend(ax)
 
 
-def permuted_fits(estimate: ErrorEstimate, ax: Any = None) -> Any:
-    """The optimism of every draw, and their mean, which the criterion adds to the in-sample error."""
-    if estimate.draws is None:
-        raise ValueError(f"criterion {estimate.criterion!r} keeps no draws; use one that draws labels, or permutation")
-    return _distribution(
-        estimate.draws,
-        estimate.optimism,
-        across=f"optimism of {estimate.loss} on one draw of labels",
-        observed=f"mean, added to the in-sample error: {estimate.optimism:.3g}",
-        ax=ax,
-    )
-
-
-def null_distribution(test: PermutationTest, ax: Any = None) -> Any:
-    """The statistic on permuted labels, and on the real ones."""
-    observed = f"real labels: {test.statistic:.4g}, p = {test.pvalue:.3g}"
-    return _distribution(test.null, test.statistic, across=test.name, observed=observed, ax=ax)
-
-
-def _distribution(values: Floats, at: float, *, across: str, observed: str, ax: Any) -> Any:
+def null_distribution(test: PermutationTest, ax: Axes | None = None) -> Axes:
+    """Histogram of the statistic on permuted labels, and a line at its value on the real ones."""
     ax = _axes(ax)
-    known = values[np.isfinite(values)]
+    known = test.null[np.isfinite(test.null)]
     ax.hist(known, bins=min(40, 8 + len(known) // 20), color=COLOURS[0], alpha=0.55, edgecolor="white")
-    ax.axvline(at, color=COLOURS[1], linestyle="--", linewidth=2, label=_plain(observed))
-    ax.set_xlabel(across, parse_math=False)
+    observed = f"real labels: {test.statistic:.4g}, p = {test.pvalue:.3g}"
+    ax.axvline(test.statistic, color=COLOURS[1], linestyle="--", linewidth=2, label=observed)
+    ax.set_xlabel(test.name, parse_math=False)
     ax.set_ylabel("draws")
     return _legend(ax)
 
 
-@dataclass(frozen=True, eq=False)
-class BiasVariance:
-    """Squared bias and variance of estimators, by name; the mean squared error is their sum."""
-
-    names: Sequence[str]
-    squared_bias: Floats
-    variance: Floats
-    of: str = "the estimate"
-
-
-def bias_variance(record: BiasVariance, ax: Any = None) -> Any:
-    """Stacked bars of squared bias and variance."""
-    ax = _axes(ax)
-    bias, variance = np.asarray(record.squared_bias), np.asarray(record.variance)
-    place = np.arange(len(record.names))
-    ax.bar(place, bias, color=COLOURS[1], hatch="//", edgecolor="white", label="bias²")
-    ax.bar(place, variance, bottom=bias, color=COLOURS[0], edgecolor="white", label="variance")
-    ax.set_xticks(place, record.names, parse_math=False)
-    ax.set_ylabel(f"mean squared error of {record.of}", parse_math=False)
-    return _legend(ax)
-
-
-@dataclass(frozen=True, eq=False)
-class Regrets:
-    """Mean regret of criteria: excess of the chosen model's error over the best one's.
-
-    Attributes
-    ----------
-    problems, criteria : names.
-    regret : (problems, criteria), and `error` its standard error or None.
-    """
-
-    problems: Sequence[str]
-    criteria: Sequence[str]
-    regret: Floats
-    error: Floats | None = None
-
-
-def regret_bars(record: Regrets, ax: Any = None) -> Any:
-    """One group of bars per problem, one bar per criterion."""
-    ax = _axes(ax)
-    regret = np.atleast_2d(record.regret)
-    place, width = np.arange(len(record.problems)), 0.8 / len(record.criteria)
-    for j, name in enumerate(record.criteria):
-        at = place + (j - (len(record.criteria) - 1) / 2) * width
-        error = None if record.error is None else np.atleast_2d(record.error)[:, j]
-        ax.bar(
-            at, regret[:, j], width, yerr=error, capsize=2, label=_plain(name), edgecolor="white",
-            color=COLOURS[j % len(COLOURS)], hatch=HATCHES[j % len(HATCHES)],
-        )  # fmt: skip
-    ax.set_xticks(place, record.problems, parse_math=False)
-    ax.set_ylabel("mean regret: error of the chosen model above the best one's")
-    return _legend(ax)
-
-
-def _axes(ax: Any) -> Any:
+def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -209,11 +102,11 @@ def _models(curve: RiskCurve) -> tuple[list[str], str]:
     return labels, f"{what} (simple to rich)" if curve.ordered and len(curve) > 1 else what
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _name_axes(ax: Any, labels: Sequence[str], across: str, up: str) -> None:
+def _name_axes(ax: Axes, labels: Sequence[str], across: str, up: str) -> None:
     ticks = list(range(0, len(labels), max(1, len(labels) // 12)))
     crowded = max(len(label) for label in labels) > 5
     ax.set_xticks(ticks, [labels[i] for i in ticks], rotation=45 if crowded else 0, parse_math=False)
@@ -226,7 +119,7 @@ def _plain(text: str) -> str:
     return text.lstrip("_") or text
 
 
-def _legend(ax: Any) -> Any:
+def _legend(ax: Axes) -> Axes:
     legend = ax.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
 
-HEADINGS = ("criterion", "chosen", "in-sample", "optimism", "out-sample", "± data", "± draws", "fits", "seconds")
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:

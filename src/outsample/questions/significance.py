@@ -91,6 +91,12 @@ class PermutationTest:
         reached = [v for v in np.unique(values) if at_least(values, v).sum() <= allowed]
         return sign * (float(reached[0]) if reached else math.inf)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Histogram of the statistic on permuted labels, the real one marked; returns the matplotlib Axes."""
+        from outsample.plots import null_distribution
+
+        return null_distribution(self, ax)
+
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
         plain = (
