@@ -1,24 +1,31 @@
-"""Checks of arguments that are made in more than one place: one sentence with the parameter and the value."""
+"""Checks of arguments, each with one sentence that names the parameter, the value given and what is allowed."""
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 
+Entry = TypeVar("Entry")
+
+FEW_NAMES = 15
+"""Parameter names that one sentence lists; of more, only the nearest are shown."""
+
 
 def is_integer(value: object, least: int) -> bool:
-    """Whether a value is an integer of at least `least`."""
+    """Whether a value is an integer of at least `least`; a float never is."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
-def whole_number(name: str, value: Any, least: int = 1, *, instead: str = "") -> int:
+def whole_number(name: str, value: object, least: int = 1, *, instead: str = "") -> int:
     """`value` as an int of at least `least`.
 
     Parameters
     ----------
-    name : the parameter's name in the sentence that refuses it.
-    instead : what else the parameter may be, for that sentence: 'None or '.
+    name : the parameter's name, for the error message.
+    instead : what else the parameter may be, for the error message: 'None or '.
 
     Raises
     ------
@@ -33,7 +40,104 @@ def whole_number(name: str, value: Any, least: int = 1, *, instead: str = "") ->
     ...
     ValueError: n_draws must be a whole number of at least 1, got inf
     """
-    whole = isinstance(value, float | np.floating) and float(value).is_integer() and value >= least
-    if not whole and not is_integer(value, least):
+    if not _is_number(value) or not float(value).is_integer() or value < least:
         raise ValueError(f"{name} must be {instead}a whole number of at least {least}, got {value!r}")
     return int(value)
+
+
+def probability(name: str, value: object) -> float:
+    """`value` as a float strictly between 0 and 1.
+
+    >>> probability("delta", 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: delta must be strictly between 0 and 1, got 1
+    """
+    if not _is_number(value) or not 0 < value < 1:
+        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def one_of(name: str, value: object, choices: Collection[str], *, instead: str = "") -> str:
+    """`value`, one of the names that the parameter `name` may have.
+
+    `instead` says what else it may be, for the error message: ' or None'.
+
+    >>> one_of("honest", "nestd", ("nested", "bootstrap"), instead=" or None")
+    Traceback (most recent call last):
+    ...
+    ValueError: honest must be one of nested, bootstrap or None, got 'nestd'; did you mean 'nested'?
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    hint = did_you_mean(nearest(value, choices))
+    raise ValueError(f"{name} must be one of {', '.join(choices)}{instead}, got {value!r}{hint}")
+
+
+def entry(
+    kind: str, name: object, catalogue: Mapping[str, Entry], *, instead: str = "", more: Iterable[str] = ()
+) -> Entry:
+    """What a catalogue of criteria, rules, losses, … holds under a name.
+
+    `instead` says what else may be given, for the error message: ' or a function'; `more` are names that are valid but
+    too many to list.
+
+    >>> entry("rule", "minimun", {"minimum": min})
+    Traceback (most recent call last):
+    ...
+    ValueError: rule 'minimun' is unknown: use one of minimum; did you mean 'minimum'?
+    """
+    if isinstance(name, str) and name in catalogue:
+        return catalogue[name]
+    use = "use" if instead else "use one of"
+    hint = did_you_mean(nearest(name, [*catalogue, *more]))
+    raise ValueError(f"{kind} {name!r} is unknown: {use} {', '.join(catalogue)}{instead}{hint}")
+
+
+def parameter_of(owner: str, name: str, known: Collection[str]) -> str:
+    """`name`, a parameter that `owner` has. Of the many parameters of a pipeline only the nearest are named.
+
+    >>> parameter_of("Ridge", "alhpa", ["alpha", "tol"])
+    Traceback (most recent call last):
+    ...
+    ValueError: Ridge has no parameter 'alhpa'; it has alpha, tol
+    """
+    if name in known:
+        return name
+    own = [other for other in sorted(known) if "__" not in other]
+    it_has = f"; it has {', '.join(own)}{' and those of its steps' if len(own) < len(known) else ''}"
+    near = nearest(name, known, most=3, key=_last_part) if len(known) > FEW_NAMES else []
+    raise ValueError(f"{owner} has no parameter {name!r}{did_you_mean(near) or it_has}")
+
+
+def _last_part(name: str) -> str:
+    """The parameter's own name, without the steps of the pipeline that lead to it."""
+    return name.rpartition("__")[2].lower()
+
+
+def did_you_mean(names: Collection[str]) -> str:
+    """Names to suggest, as the end of an error message; empty without any.
+
+    >>> did_you_mean(["alpha", "gamma"])
+    "; did you mean 'alpha' or 'gamma'?"
+    """
+    return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
+
+
+def nearest(
+    name: object, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6, key: Callable[[str], str] = str.lower
+) -> list[str]:
+    """Known names that are spelled like `name` as `key` reads them, the most alike first.
+
+    >>> nearest("Alhpa", ["tol", "alpha"])
+    ['alpha']
+    """
+    read: dict[str, list[str]] = {}
+    for other in known:
+        read.setdefault(key(other), []).append(other)
+    alike = difflib.get_close_matches(key(str(name)), read, n=most, cutoff=cutoff)
+    return [other for word in alike for other in read[word]][:most]

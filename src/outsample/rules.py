@@ -7,7 +7,6 @@ them from the simplest. In the mean it is as good as the best trade of approxima
 
 from __future__ import annotations
 
-import difflib
 import html
 import math
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from outsample.checks import entry
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
@@ -267,8 +267,4 @@ def as_rule(rule: RuleLike) -> Rule:
     """A rule from its name or a function of a risk curve."""
     if callable(rule):
         return rule
-    if isinstance(rule, str) and rule in RULES:
-        return RULES[rule]
-    near = difflib.get_close_matches(str(rule), RULES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"rule {rule!r} is unknown: use {', '.join(RULES)} or a function of a risk curve{hint}")
+    return entry("rule", rule, RULES, instead=" or a function of a risk curve")

@@ -78,7 +78,7 @@ def test_interval_with_few_degrees_of_freedom_is_students():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
 def test_interval_level_must_be_a_probability(level):
-    with pytest.raises(ValueError, match=f"level must be between 0 and 1, got {level}"):
+    with pytest.raises(ValueError, match=f"level must be strictly between 0 and 1, got {level}"):
         curve().estimate(0).interval(level)
 
 

@@ -537,6 +537,18 @@ def test_unknown_parameter_lists_the_known_ones(iris):
         GridSearch(KNeighborsClassifier(), {"neighbours": [1]}).fit(*iris)
 
 
+def test_an_unknown_parameter_of_a_pipeline_names_the_nearest_only(iris):
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
+    nearest = "'decisiontreeclassifier__max_leaf_nodes'"
+    with pytest.raises(
+        ValueError, match=rf"Pipeline has no parameter 'max_leaf_node'; did you mean {nearest}"
+    ) as caught:
+        GridSearch(pipeline, {"max_leaf_node": [2]}).fit(*iris)
+    assert str(caught.value).count("__") <= 3
+    with pytest.raises(ValueError, match=r"it has .*memory, .* and those of its steps$"):
+        GridSearch(pipeline, {"xyz": [2]}).fit(*iris)
+
+
 def test_progress_is_told_fits_done_of_fits_planned(iris):
     seen = []
     search = GridSearch(

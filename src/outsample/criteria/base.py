@@ -5,7 +5,6 @@ The module of a named criterion is loaded when it is asked for.
 
 from __future__ import annotations
 
-import difflib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
+from outsample.checks import entry
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import usual_score
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
@@ -195,8 +195,4 @@ def as_criterion(criterion: object) -> Criterion:
         return criterion
     if isinstance(criterion, type) and issubclass(criterion, Criterion):
         return criterion()
-    if isinstance(criterion, str) and criterion in CRITERIA:
-        return CRITERIA[criterion]()
-    near = difflib.get_close_matches(str(criterion), CRITERIA, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"criterion {criterion!r} is unknown: use one of {', '.join(CRITERIA)}{hint}")
+    return entry("criterion", criterion, CRITERIA)()

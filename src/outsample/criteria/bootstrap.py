@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.checks import whole_number
+from outsample.checks import one_of, whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
@@ -75,8 +75,7 @@ class Bootstrap(Criterion):
     kind: Kind = "oob"
 
     def __post_init__(self) -> None:
-        if self.kind not in NAMES:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, NAMES))}, got {self.kind!r}")
+        one_of("kind", self.kind, NAMES)
         object.__setattr__(self, "n_bags", whole_number("n_bags", self.n_bags, 2))
 
     @property

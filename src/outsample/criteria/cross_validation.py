@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseShuffleSplit, KFold
 
+from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion
 from outsample.curve.left_out import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
@@ -118,8 +119,7 @@ class CrossValidation(RowCriterion):
     stands_for_scikit_learn: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.error not in ("naive", "nadeau-bengio"):
-            raise ValueError(f'error must be "naive" or "nadeau-bengio", got {self.error!r}')
+        one_of("error", self.error, ("naive", "nadeau-bengio"))
         cv = self.cv
         if is_number_of_folds(cv):
             if cv < 2:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from scipy import stats
 
+from outsample.checks import one_of, probability
 from outsample.running.arrays import Floats
 
 WRITTEN_OUT = 1e9
@@ -74,10 +75,8 @@ class ErrorEstimate:
             "hoeffding" is out_sample ± √(ln(2/δ)/(2m)), δ = 1 − level, for m held-out losses in [0, 1]: its coverage
             is at least `level` for any m and any distribution, given the fitted model.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level}")
-        if method not in ("normal", "hoeffding"):
-            raise ValueError(f'method must be "normal" or "hoeffding", got {method!r}')
+        level = probability("level", level)
+        one_of("method", method, ("normal", "hoeffding"))
         half = self._hoeffding(1 - level) if method == "hoeffding" else self._normal(level)
         return self.out_sample - half, self.out_sample + half
 

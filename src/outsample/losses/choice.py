@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from outsample.checks import entry
 from outsample.data.learners import takes_weight
 from outsample.data.lending import lend
 from outsample.data.target import Target
@@ -73,13 +73,10 @@ def as_loss(loss: LossLike, target: Target) -> Loss:
 
 
 def _named_loss(name: str) -> Loss:
-    if name in NAMED:
-        return NAMED[name]
-    if name in get_scorer_names():
+    scorers = get_scorer_names()
+    if name in scorers and name not in NAMED:
         return ScorerLoss(get_scorer(name), name)
-    near = difflib.get_close_matches(name, [*NAMED, *get_scorer_names()], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"loss {name!r} is unknown: use {', '.join(NAMED)} or the name of a scikit-learn scorer{hint}")
+    return entry("loss", name, NAMED, instead=" or the name of a scikit-learn scorer", more=scorers)
 
 
 def _function_loss(function: Any, target: Target) -> Loss:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 
+from outsample.checks import parameter_of
 from outsample.data.learners import is_pairwise, with_params
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
@@ -64,9 +65,7 @@ def _check_names(estimator: BaseEstimator, grid: Mapping[str, Any], argument: st
     for name in grid:
         owner = name.rpartition("__")[0]
         if name not in known and not any(owner == other or owner.startswith(f"{other}__") for other in grid):
-            raise ValueError(
-                f"{argument}: {type(estimator).__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}"
-            )
+            parameter_of(f"{argument}: {type(estimator).__name__}", name, known)
 
 
 def candidates_of(param_grid: ParamGrid) -> list[dict[str, Any]]:

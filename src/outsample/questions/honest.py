@@ -12,7 +12,6 @@ Each method estimates the error on new data of *searching and then using the cho
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from outsample.checks import one_of
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
@@ -38,13 +38,9 @@ BAGS = 500
 BAG_STREAM = 77
 
 
-def as_honesty(honest: str | None) -> str | None:
+def as_honesty(honest: object) -> str | None:
     """The name of a method, checked."""
-    if honest is None or honest in METHODS:
-        return honest
-    near = difflib.get_close_matches(str(honest), METHODS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"honest must be one of {', '.join(METHODS)} or None, got {honest!r}{hint}")
+    return None if honest is None else one_of("honest", honest, METHODS, instead=" or None")
 
 
 def honest_score(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from outsample.checks import whole_number
+from outsample.checks import one_of, probability, whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.questions.statistic import Statistic, choose_statistic
@@ -83,8 +83,7 @@ class PermutationTest:
 
         Infinite where there are too few values for that level. Of one-sided tests.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level!r}")
+        level = probability("level", level)
         sign = -1.0 if self.alternative == "less" else 1.0
         values = np.sort(sign * (self.null if self.exact else np.append(self.null, self.statistic)))[::-1]
         allowed = math.floor(level * len(values) + ROUNDING)
@@ -220,8 +219,7 @@ def permutation_test(
 def _check(n_draws: int, alternative: str, sequential: bool | int) -> int | None:
     """How many exceedances are enough to stop, None for never."""
     whole_number("n_draws", n_draws)
-    if alternative not in ALTERNATIVES:
-        raise ValueError(f"alternative must be one of {', '.join(ALTERNATIVES)}, got {alternative!r}")
+    one_of("alternative", alternative, ALTERNATIVES)
     if sequential is False:
         return None
     if alternative == "two-sided":
