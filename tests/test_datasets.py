@@ -40,7 +40,7 @@ def test_labels_that_are_turned_round_are_refused(tmp_path):
 def test_what_cannot_be_loaded_is_said_in_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="never made public"):
         load("Diffusion")
-    with pytest.raises(ValueError, match="there is no data set 'iris'"):
+    with pytest.raises(ValueError, match="data set 'iris' is unknown: use one of abalone"):
         load("iris")
     with pytest.raises(ValueError, match=r"no wdbc\.csv"):
         load("wdbc", tmp_path)

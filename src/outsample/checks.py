@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeGuard, TypeVar
 
-import numpy as np
-
 Entry = TypeVar("Entry")
 
+# A pipeline may have a hundred parameters; a sentence lists no more than those of one scikit-learn estimator.
 FEW_NAMES = 15
-"""Parameter names that one sentence lists; of more, only the nearest are shown."""
 
 
 def is_integer(value: object, least: int) -> bool:
@@ -59,7 +58,7 @@ def probability(name: str, value: object) -> float:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def one_of(name: str, value: object, choices: Collection[str], *, instead: str = "") -> str:
@@ -98,8 +97,8 @@ def entry(
     raise ValueError(f"{kind} {name!r} is unknown: {use} {', '.join(catalogue)}{instead}{hint}")
 
 
-def parameter_of(owner: str, name: str, known: Collection[str]) -> str:
-    """`name`, a parameter that `owner` has. Of the many parameters of a pipeline only the nearest are named.
+def parameter_of(owner: str, name: str, known: Collection[str], *, few: int = FEW_NAMES) -> str:
+    """`name`, a parameter that `owner` has; where it has more than `few`, an error names the nearest only.
 
     >>> parameter_of("Ridge", "alhpa", ["alpha", "tol"])
     Traceback (most recent call last):
@@ -109,8 +108,8 @@ def parameter_of(owner: str, name: str, known: Collection[str]) -> str:
     if name in known:
         return name
     own = [other for other in sorted(known) if "__" not in other]
-    it_has = f"; it has {', '.join(own)}{' and those of its steps' if len(own) < len(known) else ''}"
-    near = nearest(name, known, most=3, key=_last_part) if len(known) > FEW_NAMES else []
+    it_has = f"; it has {', '.join(own)}{' and nested ones' if len(own) < len(known) else ''}"
+    near = nearest(name, known, most=3, key=_last_part) if len(known) > few else []
     raise ValueError(f"{owner} has no parameter {name!r}{did_you_mean(near) or it_has}")
 
 

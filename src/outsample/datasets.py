@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import datasets as generators
 
+from outsample.checks import entry
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import RandomState, seed_sequence
 
@@ -259,8 +260,7 @@ def load(name: str, data_home: Any = None) -> Dataset:
     """
     if name.lower() in NOT_PUBLIC:
         raise ValueError(NOT_PUBLIC[name.lower()])
-    if name not in DATASETS:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(DATASETS)}")
+    entry("data set", name, DATASETS)
     home = data_home or os.environ.get(ENVIRONMENT)
     X, y = _from_folder(Path(home), name) if home else _from_openml(name)
     return _checked(Dataset(X, y, name))

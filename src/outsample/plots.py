@@ -77,7 +77,8 @@ def _axes(ax: Axes | None) -> Axes:
         return ax
     import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=(8, 5), layout="constrained")[1]
+    _, new = plt.subplots(figsize=(8, 5), layout="constrained")
+    return new  # type: ignore[no-any-return]
 
 
 def _look(i: int) -> dict[str, Any]:

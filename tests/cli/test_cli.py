@@ -448,8 +448,8 @@ def test_datasets_feed_the_other_commands(command):
     assert len(out.splitlines()) == 570
     assert out.splitlines()[1].endswith("malignant")
     assert command("datasets", "irs")[2] == (
-        "outsample: there is no data set 'irs', did you mean 'iris'?; there are breast-cancer, iris, wine, "
-        "digits, diabetes\n"
+        "outsample: data set 'irs' is unknown: use one of breast-cancer, iris, wine, digits, diabetes; "
+        "did you mean 'iris'?\n"
     )
 
 

@@ -545,7 +545,7 @@ def test_an_unknown_parameter_of_a_pipeline_names_the_nearest_only(iris):
     ) as caught:
         GridSearch(pipeline, {"max_leaf_node": [2]}).fit(*iris)
     assert str(caught.value).count("__") <= 3
-    with pytest.raises(ValueError, match=r"it has .*memory, .* and those of its steps$"):
+    with pytest.raises(ValueError, match=r"it has .*memory, .* and nested ones$"):
         GridSearch(pipeline, {"xyz": [2]}).fit(*iris)
 
 

@@ -6,8 +6,8 @@ import sys
 
 from outsample.datasets import plane_problem
 from outsample.running.progress import silent
-from outsample.studies import table4
-from outsample.studies.splits import Episodes, Work, regrets
+from outsample.studies.polynomials import table4
+from outsample.studies.splits import Budget, Work, regrets
 
 N_SPLITS = 40
 N_TRIALS = 50_000
@@ -18,7 +18,7 @@ def table_of(store, kind, n_jobs=1):
     if kind == "trials":
         result = table4.run(N_TRIALS, seed=2, store=store, n_jobs=n_jobs, progress=silent)
         return [float(finding.ours).hex() for finding in result.findings]
-    work = Work(plane_problem(0.2), "simulated", "k-NN", Episodes(labels=20, left_out=40))
+    work = Work(plane_problem(0.2), "simulated", "k-NN", Budget(labels=20, left_out=40))
     (found,) = regrets([work], N_SPLITS, 2, store=store, n_jobs=n_jobs, progress=silent)
     return [float(value).hex() for value in found.errors.ravel()]
 

@@ -42,5 +42,5 @@ def test_endless_and_empty_intervals_are_judged_so(capsys, monkeypatch):
     never = coverage_study(3, level=1e-9, simulations=small, criteria={"holdout": (holdout, "normal")})
     assert sure["this model"][0] == sure["expected"][0] == 1.0
     assert never["this model"][0] == never["expected"][0] == 0.0
-    coverage.main(["--problems", "2"])
+    coverage.coverage.main(["--problems", "2"])
     assert "nominal 90% intervals over 2 data sets" in capsys.readouterr().out

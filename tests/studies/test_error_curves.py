@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from outsample._kernels.trees.routes import wrong_answers
 from outsample.studies.error_curves import Neighbors, Trees
 from outsample.studies.splits import (
-    Episodes,
+    Budget,
     Regrets,
     estimates,
     last_minimum,
@@ -38,10 +38,10 @@ def tree_of(size, X, y):
 
 def test_weighted_trees_against_scikit_learn(data):
     X, y, X_new, y_new = data
-    bound = Trees(per_node=False, max_leaves=12).bound(X, y)
-    in_sample, positive = bound.drawn(y[None])
+    curves = Trees(per_node=False, max_leaves=12).on(X, y)
+    in_sample, positive = curves.fits(y[None])
     folds = np.arange(160) % 40
-    found = bound.error_on(X_new, y_new), in_sample[0], positive[0], bound.left_out(folds, 2)
+    found = curves.error_on(X_new, y_new), in_sample[0], positive[0], curves.left_out(folds, 2)
     for size in range(1, 13):
         predict = tree_of(size, X, y)
         left = [np.mean(tree_of(size, X[folds != f], y[folds != f])(X[folds == f]) != y[folds == f]) for f in (0, 1)]
@@ -77,51 +77,51 @@ def errors_of_growth_by_hand(X, y, max_leaves):
 
 def test_gain_per_node_against_growth_by_hand(data):
     X, y = data[0][:130], data[1][:130]
-    (in_sample,), _ = Trees(per_node=True, max_leaves=12).bound(X, y).drawn(y[None])
+    (in_sample,), _ = Trees(per_node=True, max_leaves=12).on(X, y).fits(y[None])
     assert in_sample == pytest.approx(errors_of_growth_by_hand(X, y, 12))
-    (weighted,), _ = Trees(per_node=False, max_leaves=12).bound(X, y).drawn(y[None])
+    (weighted,), _ = Trees(per_node=False, max_leaves=12).on(X, y).fits(y[None])
     assert not np.allclose(in_sample, weighted)
 
 
 def test_neighbours_against_scikit_learn(data):
     X, y, X_new, y_new = data
-    bound = Neighbors(2, 9).bound(X, y)
-    (in_sample,), (positive,) = bound.drawn(y[None])
-    left_out = bound.left_out(np.arange(len(y)), 3)
+    curves = Neighbors(2, 9).on(X, y)
+    (in_sample,), (positive,) = curves.fits(y[None])
+    left_out = curves.left_out(np.arange(len(y)), 3)
     for k in range(2, 10):
         model = KNeighborsClassifier(k).fit(X, y)
         assert in_sample[k - 2] == pytest.approx(1 - model.score(X, y))
         assert positive[k - 2] == pytest.approx(model.predict(X).mean())
-        assert bound.error_on(X_new, y_new)[k - 2] == pytest.approx(1 - model.score(X_new, y_new))
+        assert curves.error_on(X_new, y_new)[k - 2] == pytest.approx(1 - model.score(X_new, y_new))
         without = [KNeighborsClassifier(k).fit(np.delete(X, i, 0), np.delete(y, i)) for i in range(3)]
         wrong = [without[i].predict(X[[i]])[0] != y[i] for i in range(3)]
         assert left_out[k - 2] == pytest.approx(np.mean(wrong))
 
 
-@pytest.mark.parametrize("family", [Trees(max_leaves=10), Neighbors(2, 9)], ids=["trees", "neighbours"])
-def test_weights_of_new_rows(family, data):
+@pytest.mark.parametrize("models", [Trees(max_leaves=10), Neighbors(2, 9)], ids=["trees", "neighbours"])
+def test_weights_of_new_rows(models, data):
     X, y, X_new, y_new = data
     weight = np.where(y_new == 1, 3.0, 1.0)
     weight /= weight.sum()
-    bound = family.bound(X, y)
+    curves = models.on(X, y)
     share = weight[y_new == 1].sum()
-    parts = [bound.error_on(X_new[y_new == c], y_new[y_new == c]) for c in (0, 1)]
-    assert bound.error_on(X_new, y_new, weight) == pytest.approx((1 - share) * parts[0] + share * parts[1])
+    parts = [curves.error_on(X_new[y_new == c], y_new[y_new == c]) for c in (0, 1)]
+    assert curves.error_on(X_new, y_new, weight) == pytest.approx((1 - share) * parts[0] + share * parts[1])
 
 
 def test_optimism_of_labels_against_their_definitions(data):
     """All pairs of label and prediction for permutations, half the correlation for signs."""
     X, y, _, _ = data
     rng = np.random.default_rng(1)
-    bound = Neighbors(3, 5).bound(X, y)
+    curves = Neighbors(3, 5).on(X, y)
     permuted, signs = np.stack([rng.permutation(y) for _ in range(3)]), rng.integers(2, size=(3, len(y)))
-    for k, found in enumerate(permutation_optimism(bound, y, permuted)):
+    for k, found in enumerate(permutation_optimism(curves, y, permuted)):
         fitted = [KNeighborsClassifier(k + 3).fit(X, labels).predict(X) for labels in permuted]
         pairs = [
             np.mean(f[:, None] != y[None]) - np.mean(f != labels) for f, labels in zip(fitted, permuted, strict=True)
         ]
         assert found == pytest.approx(np.mean(pairs))
-    for k, found in enumerate(rademacher_optimism(bound, signs)):
+    for k, found in enumerate(rademacher_optimism(curves, signs)):
         fitted = [KNeighborsClassifier(k + 3).fit(X, labels).predict(X) for labels in signs]
         correlation = [np.mean((2 * f - 1) * (2 * s - 1)) for f, s in zip(fitted, signs, strict=True)]
         assert found == pytest.approx(np.mean(correlation) / 2)
@@ -129,9 +129,9 @@ def test_optimism_of_labels_against_their_definitions(data):
 
 def test_a_tree_that_stops_early_answers_for_larger_sizes():
     X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
-    bound = Trees(max_leaves=5).bound(X, y)
-    assert bound.error_on(X, y).tolist() == [0.5, 0, 0, 0, 0]
-    assert bound.drawn(y[None])[0].tolist() == [[0.5, 0, 0, 0, 0]]
+    curves = Trees(max_leaves=5).on(X, y)
+    assert curves.error_on(X, y).tolist() == [0.5, 0, 0, 0, 0]
+    assert curves.fits(y[None])[0].tolist() == [[0.5, 0, 0, 0, 0]]
 
 
 def test_routes_without_the_compiler():
@@ -159,8 +159,8 @@ def test_regret_is_a_ratio_of_means():
 
 def test_estimates_have_one_curve_per_method(data):
     X, y, _, _ = data
-    episodes = Episodes(labels=3, left_out=4)
-    curves = estimates(Trees(max_leaves=6).bound(X, y), y, episodes, np.random.default_rng(0))
+    episodes = Budget(labels=3, left_out=4)
+    curves = estimates(Trees(max_leaves=6).on(X, y), y, episodes, np.random.default_rng(0))
     assert curves.shape == (len(episodes.methods), 6)
     errors, chosen = one_split(X, y, Trees(max_leaves=6), episodes, np.random.default_rng(0))
     assert errors.shape == (5,)

@@ -58,7 +58,7 @@ def test_killed_and_resumed_to_the_last_digit(kind, study, tmp_path):
 
 
 def test_a_store_of_another_seed_is_refused(study, tmp_path):
-    from outsample.studies import table4
+    from outsample.studies.polynomials import table4
 
     table4.run(100, seed=0, store=tmp_path / "study.sqlite", n_jobs=1)
     with pytest.raises(ValueError, match="other seed"):

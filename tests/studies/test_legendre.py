@@ -9,8 +9,9 @@ from compiler_switch import printed_with_and_without_compiler
 from outsample import penalties
 from outsample._kernels import legendre
 from outsample.datasets import LegendreProblem
-from outsample.studies import figure3, figure6, table1, table3, table4
 from outsample.studies.legendre import BLOCK, ORDER, RIDGE, Setting, draw_trials, trials
+from outsample.studies.polynomials import figure3, figure6, table3, table4
+from outsample.studies.two_fits import table1
 
 N_SHORT = 20_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,14 @@ import pytest
 from outsample.datasets import plane_problem
 from outsample.questions.regret import summary
 from outsample.running.progress import silent
-from outsample.studies import __main__, figure5, table4, table6, table7
-from outsample.studies.catalogue import STUDIES, study
+from outsample.studies import plane
 from outsample.studies.error_curves import Trees
+from outsample.studies.polynomials import table3, table4
+from outsample.studies.real_data import table6
 from outsample.studies.result import Finding, StudyResult, number
-from outsample.studies.splits import FAMILIES, Episodes, Work, regrets
+from outsample.studies.roughness import SHOWN, figure5
+from outsample.studies.splits import LEARNERS, Budget, Work, regrets
+from outsample.studies.study import STUDIES, study_named
 
 OF_THE_PAPER = [name for name in STUDIES if name.startswith(("table", "figure", "imbalance"))]
 ARGUMENTS = ["n", "seed", "store", "data_home", "out", "n_jobs", "progress"]
@@ -24,27 +26,27 @@ ARGUMENTS = ["n", "seed", "store", "data_home", "out", "n_jobs", "progress"]
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_every_study_takes_the_same_arguments(name):
-    module = study(name)
-    assert list(inspect.signature(module.run).parameters)[:7] == ARGUMENTS
-    assert callable(module.main)
+    assert list(inspect.signature(study_named(name).run).parameters)[:7] == ARGUMENTS
 
 
-def test_unknown_studies_are_refused(monkeypatch, capsys):
-    with pytest.raises(ValueError, match="no study 'table9'"):
-        study("table9")
-    monkeypatch.setattr(sys, "argv", ["studies"])
-    __main__.main()
-    assert "table6" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["studies", "table4", "-n", "0", "--quiet"])
-    with pytest.raises(SystemExit, match="must be a whole number of at least 1"):
-        __main__.main()
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_tells_its_options(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        study_named(name).main(["--help"])
+    told = capsys.readouterr().out
+    assert told.startswith(f"usage: outsample reproduce {name} ")
+    assert "--seed" in told
 
 
-def test_command_line_writes_table_text_and_figure(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(
-        sys, "argv", ["studies", "table3", "-n", "300", "--jobs", "1", "--out", str(tmp_path), "--quiet"]
-    )
-    __main__.main()
+def test_unknown_studies_and_sizes_are_refused():
+    with pytest.raises(ValueError, match=r"study 'table9' is unknown: use one of table1, .*; did you mean 'table"):
+        study_named("table9")
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        table4.main(["-n", "0", "--quiet"])
+
+
+def test_command_line_writes_table_text_and_figure(tmp_path, capsys):
+    table3.main(["-n", "300", "--jobs", "1", "--out", str(tmp_path), "--quiet"])
     printed = capsys.readouterr().out
     assert "[9.29]" in printed
     assert (tmp_path / "table3.txt").read_text() == printed
@@ -87,25 +89,25 @@ def test_table_6_on_one_set(data_home):
 
 
 def test_same_regrets_for_any_number_of_workers():
-    work = Work(plane_problem(0.2), "simulated", "k-NN", Episodes(labels=5, left_out=20))
+    work = Work(plane_problem(0.2), "simulated", "k-NN", Budget(labels=5, left_out=20))
     one, two = (regrets([work], 4, 0, n_jobs=jobs, progress=silent)[0].errors for jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
 def test_noise_study_at_one_level(monkeypatch):
-    monkeypatch.setitem(FAMILIES, "trees, gain per node", Trees(max_leaves=10))
-    monkeypatch.setattr(table7, "PAPER", {20: (0.28, 0.26, 0.26)})
-    result = table7.run(2, n_jobs=1, progress=silent)
+    monkeypatch.setitem(LEARNERS, "trees, gain per node", Trees(max_leaves=10))
+    monkeypatch.setattr(plane, "NOISE_LEVELS", {20: (0.28, 0.26, 0.26)})
+    result = plane.table7.run(2, n_jobs=1, progress=silent)
     assert len(result.findings) == 6
     assert all(finding.ours >= 0 and finding.agrees == "" for finding in result.findings)
     with pytest.raises(ValueError, match="must be a whole number of at least 1"):
-        table7.run(0)
+        plane.table7.run(0)
 
 
 def test_figure_5_permutation_is_smoother(data_home):
     result = figure5.run(20, data_home=data_home, n_jobs=1, progress=silent, names=["blood_transfusion"])
-    for family in figure5.SHOWN:
-        rough = {m: result.value("roughness", m, family).ours for m in ("LOO-CV", "Perm.")}
+    for learner in SHOWN:
+        rough = {m: result.value("roughness", m, learner).ours for m in ("LOO-CV", "Perm.")}
         assert rough["Perm."] < rough["LOO-CV"]
 
 

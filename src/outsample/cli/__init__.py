@@ -1,4 +1,4 @@
-"""The command line: the library's own words. Nothing heavy is imported before a command runs.
+"""The command line: one command per question of the library. Nothing heavy is imported before a command runs.
 
 Exit codes: 0 done, 1 something unexpected, 2 bad input (said in one sentence), 130 interrupted, 141 reader went away,
 143 terminated.
@@ -16,9 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from outsample.cli import catalogue, judging
-from outsample.cli import catalogue as demo
-from outsample.cli import judging as auditing
+from outsample.cli import catalogue, questions
 from outsample.cli.session import prepare_streams
 
 DONE, UNEXPECTED, BAD_INPUT, READER_GONE = 0, 1, 2, 141
@@ -57,14 +55,12 @@ def _outsample(
         print(context.get_help())
 
 
-app.command()(judging.estimate)
-app.command()(judging.select)
-app.command()(judging.compare)
-app.command("test")(judging.run_test)
-app.command()(auditing.audit)
-app.command()(demo.demo)
-app.command()(catalogue.datasets)
-# `outsample reproduce table6 --help` is a question to the study.
+for command in (questions.estimate, questions.select, questions.compare):
+    app.command()(command)
+app.command("test")(questions.run_test)
+for command in (questions.audit, catalogue.demo, catalogue.datasets):
+    app.command()(command)
+# Options after the name of a study are the study's own: `outsample reproduce table6 --help` shows those of table6.
 to_the_study = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 app.command(context_settings=to_the_study)(catalogue.reproduce)
 app.command()(catalogue.warmup)
@@ -74,20 +70,20 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     prepare_streams()
     with warnings.catch_warnings():
-        warnings.showwarning = _warned
-        code = _answered(debug="--debug" in sys.argv[1:])
+        warnings.showwarning = _show_warning
+        code = _exit_code(debug="--debug" in sys.argv[1:])
     if code == READER_GONE:
         # Python flushes standard output once more when it ends; nobody is there to take it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
-class _Stopped:
-    """Notes Ctrl-C and SIGTERM: what runs when they come may turn them into an error of its own."""
+class _Signals:
+    """Remembers Ctrl-C and SIGTERM, because the code they interrupt may turn them into an error of its own."""
 
-    by: int | None = None
+    received: int | None = None
 
-    def __enter__(self) -> _Stopped:
+    def __enter__(self) -> _Signals:
         usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
         self._before = {number: how for number, how in usual.items() if signal.getsignal(number) == how}
         for number in self._before:
@@ -99,16 +95,16 @@ class _Stopped:
             signal.signal(number, how)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.by = number
+        self.received = number
         raise KeyboardInterrupt
 
 
-def _answered(debug: bool) -> int:
-    with _Stopped() as stopped:
+def _exit_code(debug: bool) -> int:
+    with _Signals() as signals:
         sentence, code = _outcome(debug)
-    if stopped.by is not None:
+    if signals.received is not None:
         _end_workers()
-        sentence, code = STOPPED[stopped.by]
+        sentence, code = STOPPED[signals.received]
     if sentence:
         print(f"outsample: {sentence}", file=sys.stderr)
     return code
@@ -122,30 +118,30 @@ def _end_workers() -> None:
 
 
 def _outcome(debug: bool) -> tuple[str, int]:
-    """(what is left to say, exit code) of the command."""
+    """Run the command: (what is left to say on standard error, exit code)."""
     try:
         code = app(prog_name="outsample", standalone_mode=False)
         sys.stdout.flush()
         return "", code if isinstance(code, int) else DONE
     except BrokenPipeError:
         return "", READER_GONE
-    except SystemExit as left:  # what click makes of a broken pipe, and argparse of bad arguments to a study
-        gone = isinstance(left.__context__, BrokenPipeError)
-        return "", READER_GONE if gone else left.code if isinstance(left.code, int) else DONE
+    except SystemExit as end:  # click raises it for a broken pipe, argparse for bad arguments to a study
+        gone = isinstance(end.__context__, BrokenPipeError)
+        return "", READER_GONE if gone else end.code if isinstance(end.code, int) else DONE
     except (KeyboardInterrupt, typer.Abort):
         return STOPPED[signal.SIGINT]
     except Exception as error:
         if debug:
             traceback.print_exc()
-        return _explained(error)
+        return _sentence_and_code(error)
 
 
-def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"outsample: warning: {_sentence(str(message))}", file=sys.stderr)
 
 
-def _explained(error: Exception) -> tuple[str, int]:
-    """(one sentence, exit code)."""
+def _sentence_and_code(error: Exception) -> tuple[str, int]:
+    """(one sentence about an error, exit code)."""
     usage: Any = getattr(error, "format_message", None)
     if usage is not None:
         return f"{_sentence(usage())}; see outsample --help", BAD_INPUT

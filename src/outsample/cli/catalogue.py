@@ -1,15 +1,16 @@
-"""datasets, reproduce and warmup: what comes with the library."""
+"""The commands demo, datasets, reproduce and warmup: what comes with the library."""
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 import time
-from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # name → (function of sklearn.datasets, one line)
 DATASETS = {
@@ -29,16 +30,17 @@ def datasets(
         for known, (_, line) in DATASETS.items():
             print(f"{known:15}{line}")
         return
-    if name not in DATASETS:
-        raise ValueError(f"there is no data set {name!r}{_nearest(name, DATASETS)}; there are {', '.join(DATASETS)}")
-    print(embedded(name).to_csv(index=False), end="")
+    print(embedded_table(name).to_csv(index=False), end="")
 
 
-def embedded(name: str) -> Any:
-    """A data set as a table whose last column is `target`, class names in place of numbers."""
+def embedded_table(name: str) -> pd.DataFrame:
+    """A data set of scikit-learn; the last column is `target`, with class names in place of their numbers."""
     from sklearn import datasets as known
 
-    found = getattr(known, DATASETS[name][0])(as_frame=True)
+    from outsample.checks import entry
+
+    function, _ = entry("data set", name, DATASETS)
+    found = getattr(known, function)(as_frame=True)
     if name == "digits" or not hasattr(found, "target_names"):
         return found.frame
     return found.frame.assign(target=found.target_names[found.target.to_numpy()])
@@ -50,20 +52,13 @@ def reproduce(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
 ) -> None:
     """Run a study again: the paper's, and our own."""
-    from outsample.studies.catalogue import STUDIES, study
+    from outsample.studies.study import STUDIES, study_named
 
-    if name in (None, "--help"):
+    if name is None or name == "--help":
         print(context.get_help())
         print(f"studies: {', '.join(STUDIES)}")
         return
-    if name not in STUDIES:
-        raise ValueError(f"there is no study {name!r}{_nearest(name, STUDIES)}; there are {', '.join(STUDIES)}")
-    study(name).main(list(context.args))
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
+    study_named(name).main(list(context.args))
 
 
 def warmup() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import gzip
 import io
 import re
@@ -16,7 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from outsample.checks import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DELIMITERS = (",", ";", "\t", "|", " ")
 SAMPLE = 2**16
@@ -27,7 +31,7 @@ DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file holds its table: what separates fields, what marks decimals, the column names, the rows."""
+    """How a text file holds its table: delimiter, decimal mark, column names and number of rows."""
 
     delimiter: str
     decimal: str
@@ -35,7 +39,7 @@ class Layout:
     n_rows: int
 
 
-def read_table(source: str) -> Any:
+def read_table(source: str) -> pd.DataFrame:
     """The table in a file, or on standard input for "-", as a pandas DataFrame; text columns become categories.
 
     Raises
@@ -44,7 +48,7 @@ def read_table(source: str) -> Any:
         One sentence for a file that is missing, empty, ragged, damaged or not UTF-8.
     """
     name = "standard input" if source == "-" else source
-    with _opened(source, name) as (file, size):
+    with _byte_file(source, name) as (file, size):
         frame = _parquet(file, name) if _starts_with(file, b"PAR1") else _csv(file, name, size)
     if not len(frame):
         raise ValueError(f"{name}: the table has column names but no rows")
@@ -52,7 +56,7 @@ def read_table(source: str) -> Any:
 
 
 @contextmanager
-def _opened(source: str, name: str) -> Iterator[tuple[BinaryIO, int]]:
+def _byte_file(source: str, name: str) -> Iterator[tuple[BinaryIO, int]]:
     """(a seekable file of bytes, unpacked where it was gzipped; its size on disk)."""
     with _standard_input() if source == "-" else _named_file(source) as raw:
         size = raw.seek(0, io.SEEK_END)
@@ -83,7 +87,7 @@ def _named_file(source: str) -> BinaryIO:
         raise ValueError(f"{source} is a directory; name a file in it")
     if not path.exists():
         neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, neighbours, n=1)
+        near = nearest(path.name, neighbours)
         hint = f"; did you mean {path.with_name(near[0])}?" if near else ""
         raise ValueError(f"{source}: there is no such file{hint}")
     try:
@@ -98,7 +102,7 @@ def _starts_with(file: BinaryIO, magic: bytes) -> bool:
     return found
 
 
-def _parquet(file: BinaryIO, source: str) -> Any:
+def _parquet(file: BinaryIO, source: str) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -109,12 +113,12 @@ def _parquet(file: BinaryIO, source: str) -> Any:
         raise ValueError(f"{source} cannot be read as Parquet: {_first_line(error)}") from error
 
 
-def _csv(file: BinaryIO, source: str, size: int) -> Any:
+def _csv(file: BinaryIO, source: str, size: int) -> pd.DataFrame:
     import pandas as pd
 
     layout = _layout(file, source)
     file.seek(0)
-    with warnings.catch_warnings(), _watched(file, size) as watched:
+    with warnings.catch_warnings(), _with_bar(file, size) as watched:
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         try:
             return pd.read_csv(
@@ -129,7 +133,7 @@ def _csv(file: BinaryIO, source: str, size: int) -> Any:
 
 
 def _layout(file: BinaryIO, source: str) -> Layout:
-    """Read the whole file once, line by line, so that what is wrong with it is said with its line number."""
+    """Read the whole file once, line by line, so that an error message can name the line."""
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     line = 0
     try:
@@ -139,7 +143,7 @@ def _layout(file: BinaryIO, source: str) -> Layout:
         delimiter = _delimiter(sample)
         text.seek(0)
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
-        names = _checked_names(next(row for row in reader if row), source)
+        names = _column_names(next(row for row in reader if row), source)
         n_rows = 0
         for row in reader:
             line = reader.line_num
@@ -170,14 +174,14 @@ def _delimiter(sample: str) -> str:
 
 
 def _decimal(sample: str, delimiter: str) -> str:
-    """A comma where commas separate no fields and stand inside numbers."""
+    """The decimal mark: a comma where commas stand inside numbers and do not separate fields, else a point."""
     if delimiter == ",":
         return "."
     fields = [field.strip() for line in sample.splitlines()[1:50] for field in line.split(delimiter)]
     return "," if any(DECIMAL_COMMA.fullmatch(field) for field in fields) else "."
 
 
-def _checked_names(names: list[str], source: str) -> tuple[str, ...]:
+def _column_names(names: list[str], source: str) -> tuple[str, ...]:
     stripped = [name.strip() for name in names]
     twice = [name for name, often in Counter(stripped).items() if often > 1 and name]
     if twice:
@@ -186,8 +190,8 @@ def _checked_names(names: list[str], source: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _watched(file: BinaryIO, size: int) -> Iterator[Any]:
-    """The file, with a bar while a long one is read in a terminal."""
+def _with_bar(file: BinaryIO, size: int) -> Iterator[Any]:
+    """The file; a long one shows a progress bar while it is read in a terminal."""
     if size < LONG_FILE or not sys.stderr.isatty():
         yield file
         return
@@ -200,7 +204,7 @@ def _watched(file: BinaryIO, size: int) -> Iterator[Any]:
         yield watched
 
 
-def _with_categories(frame: Any) -> Any:
+def _with_categories(frame: pd.DataFrame) -> pd.DataFrame:
     """Text as categories: each distinct value is held once, however many the rows."""
     import pandas as pd
 

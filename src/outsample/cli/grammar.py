@@ -12,12 +12,14 @@ A grid is one of
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import math
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from outsample.criteria.base import Criterion
 
 PER_DECADE = 5
 MOST_VALUES = 100_000
@@ -48,18 +50,18 @@ def values_of(text: str) -> list[Any]:
     ([2, 6, 10], [0.0, 0.5, 1.0], ['gini', 'entropy'], [1.0, 10.0, 100.0])
     """
     if found := _RANGE.fullmatch(text.strip()):
-        return _range(*(None if part is None else value_of(part) for part in found.groups()))
+        low, high, step = found.groups()
+        return _range(value_of(low), value_of(high), 1 if step is None else value_of(step))
     if found := _LOGARITHMIC.fullmatch(text.strip()):
-        low, high, count = found.groups()
-        return _logarithmic(float(low), float(high), None if count is None else int(count))
+        first, last, count = found.groups()
+        return _logarithmic(float(first), float(last), None if count is None else int(count))
     values = [value_of(part) for part in text.split(",") if part.strip()]
     if not values:
         raise ValueError(f"a grid needs at least one value, got {text!r}; see outsample select --help")
     return values
 
 
-def _range(low: Any, high: Any, step: Any) -> list[Any]:
-    step = 1 if step is None else step
+def _range(low: float, high: float, step: float) -> list[float]:
     if step <= 0 or high < low:
         raise ValueError(f"a range runs upwards by a positive step, got {low}:{high}:{step}")
     count = math.floor((high - low) / step + 1e-9) + 1
@@ -91,15 +93,13 @@ def named_texts(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
     return named
 
 
-def criterion_of(text: str) -> Any:
+def criterion_of(text: str) -> Criterion:
     """A criterion from its name and settings: permutation, permutation:30, kfold:cv=5, 632+:n_bags=50."""
+    from outsample.checks import entry
     from outsample.criteria.base import CRITERIA
 
     name, _, settings = text.strip().partition(":")
-    if name not in CRITERIA:
-        near = difflib.get_close_matches(name, CRITERIA, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"criterion {name!r} is unknown: use one of {', '.join(CRITERIA)}{hint}")
+    criterion = entry("criterion", name, CRITERIA)
     positional, keyword = [], {}
     for part in filter(None, settings.split(":")):
         key, equals, value = part.partition("=")
@@ -108,13 +108,13 @@ def criterion_of(text: str) -> Any:
         else:
             positional.append(value_of(part))
     try:
-        return CRITERIA[name](*positional, **keyword)
+        return criterion(*positional, **keyword)
     except TypeError:
-        fields = ", ".join(inspect.signature(CRITERIA[name].kind).parameters)
+        fields = ", ".join(inspect.signature(criterion.kind).parameters)
         raise ValueError(f"criterion {text!r} is not understood; {name} takes {fields or 'no settings'}") from None
 
 
-def criteria_of(text: str) -> list[Any]:
+def criteria_of(text: str) -> list[Criterion]:
     """Criteria from a list with commas."""
     named = [part for part in text.split(",") if part.strip()]
     if not named:

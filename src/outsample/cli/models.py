@@ -1,16 +1,18 @@
-"""Models by short name or dotted path, and the pipeline that makes them eat a table."""
+"""Models by short name or dotted path, in a pipeline that encodes and completes the columns of a table."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
+from outsample.checks import entry, parameter_of
 from outsample.cli.grammar import named_texts, value_of, values_of
-from outsample.cli.preparing import Data, Say
+from outsample.cli.preparation import PreparedTable, Say
 
 MOST_LEVELS = 50
 SPREADS_APART = 10.0
@@ -50,29 +52,29 @@ MINDS_UNITS = ("knn", "ridge", "lasso", "elastic-net", "logistic", "svm", "linea
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """An estimator, and what the names of its parameters are for a user who does not see the pipeline.
+    """An estimator, and short names of its parameters for a user who does not see the pipeline around it.
 
     Attributes
     ----------
-    estimator : the model, in a pipeline where the table needs preparing.
+    estimator : the model; in a pipeline, where columns must be encoded, completed or standardised first.
     names : short parameter name → name in the estimator.
     label : what the user called the model.
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     names: Mapping[str, str]
     label: str
 
-    def with_settings(self, pairs: Any) -> Learner:
+    def with_settings(self, pairs: Iterable[str] | None) -> Learner:
         """The learner with --set name=value pairs."""
         given = {self._full(name): value_of(text) for name, text in named_texts(pairs, "--set").items()}
         return replace(self, estimator=self.estimator.set_params(**given))
 
-    def grid(self, pairs: Any) -> dict[str, list[Any]]:
+    def grid(self, pairs: Iterable[str] | None) -> dict[str, list[Any]]:
         """--grid name=values pairs as scikit-learn's param_grid."""
         return {self._full(name): values_of(text) for name, text in named_texts(pairs, "--grid").items()}
 
-    def shortened(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+    def short_names(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """A setting under the names the user knows."""
         short = {full: name for name, full in self.names.items()}
         return {short.get(name, name): value for name, value in setting.items()}
@@ -82,18 +84,16 @@ class Learner:
             return self.names[name]
         if name in self.estimator.get_params():
             return name
-        near = difflib.get_close_matches(name, self.names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(sorted(self.names))}"
-        raise ValueError(f"model {self.label!r} has no parameter {name!r}{hint}")
+        return parameter_of(f"model {self.label!r}", name, self.names, few=0)
 
 
-def learner_for(model: str, data: Data, *, scale: bool = False, say: Say = print) -> Learner:
+def learner_for(model: str, data: PreparedTable, *, scale: bool = False, say: Say = print) -> Learner:
     """The model in a pipeline that encodes, completes and, if asked, standardises the columns of this table."""
     from sklearn.pipeline import Pipeline
 
     steps = _preparation(data, say)
     if scale:
-        steps.append(("scale", _made("sklearn.preprocessing.StandardScaler")))
+        steps.append(("scale", _instance("sklearn.preprocessing.StandardScaler")))
         say("columns are standardised inside the pipeline")
     elif model in MINDS_UNITS:
         _mention_units(data, say)
@@ -106,27 +106,23 @@ def learner_for(model: str, data: Data, *, scale: bool = False, say: Say = print
 
 
 def _model_steps(model: str, task: str) -> list[tuple[str, Any]]:
-    steps = [("model", _made(_class_path(model, task)))]
+    steps = [("model", _instance(_class_path(model, task)))]
     if model == "polynomial":
-        return [("polynomial", _made("sklearn.preprocessing.PolynomialFeatures")), *steps]
+        return [("polynomial", _instance("sklearn.preprocessing.PolynomialFeatures")), *steps]
     return steps
 
 
 def _class_path(model: str, task: str) -> str:
     if "." in model:
         return model
-    if model not in MODELS:
-        near = difflib.get_close_matches(model, MODELS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"model {model!r} is unknown: use {', '.join(MODELS)} or the dotted path of a class{hint}")
-    path = MODELS[model][task == "regression"]
+    path = entry("model", model, MODELS, instead=" or the dotted path of a class")[task == "regression"]
     if path is None:
         able = [name for name, kinds in MODELS.items() if kinds[task == "regression"] is not None]
         raise ValueError(f"model {model!r} does not do {task}; use one of {', '.join(able)}")
     return path
 
 
-def _made(path: str) -> Any:
+def _instance(path: str) -> Any:
     """An object of the class at a dotted path, with its defaults."""
     module, _, name = path.rpartition(".")
     try:
@@ -143,7 +139,7 @@ def _made(path: str) -> Any:
         raise ValueError(f"model {path!r} cannot be made with its defaults: {error}") from None
 
 
-def _preparation(data: Data, say: Say) -> list[tuple[str, Any]]:
+def _preparation(data: PreparedTable, say: Say) -> list[tuple[str, Any]]:
     """Encoding of categories and completion of numbers, learned from the rows a model is fitted to and no others."""
     if not data.categorical and not data.incomplete:
         return []
@@ -165,7 +161,7 @@ def _preparation(data: Data, say: Say) -> list[tuple[str, Any]]:
     return [("prepare", ColumnTransformer(parts, remainder="passthrough"))]
 
 
-def _mention_units(data: Data, say: Say) -> None:
+def _mention_units(data: PreparedTable, say: Say) -> None:
     spreads = data.X.drop(columns=list(data.categorical)).std()
     spreads = spreads[spreads > 0]
     if len(spreads) > 1 and spreads.max() > SPREADS_APART * spreads.min():

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, or that know only ASCII."""
+"""What commands share: options, the session with its data and learner, standard streams, and how answers are told."""
 
 from __future__ import annotations
 
@@ -17,15 +17,10 @@ import typer
 
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
-    from outsample.cli.preparing import Data
+    from outsample.cli.preparation import PreparedTable, Say
 
-
-IN_ASCII = {"±": "+-", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "²": "^2", "·": "*", "×": "x"} | {
-    "≤": "<=",
-    "≥": ">=",
-    "“": '"',
-    "”": '"',
-}
+SPELLINGS = ("+-", "-", "-", "-", "...", "->", "^2", "*", "x", "<=", ">=", '"', '"')
+IN_ASCII = dict(zip("±−–—…→²·×≤≥“”", SPELLINGS, strict=True))
 
 
 def prepare_streams() -> None:
@@ -33,14 +28,14 @@ def prepare_streams() -> None:
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if getattr(sys, name) is None:
             setattr(sys, name, _null_device(number, mode))
-    codecs.register_error("outsample.ascii", _spelled)
+    codecs.register_error("outsample.ascii", _ascii_spelling)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="outsample.ascii")
 
 
 def _null_device(number: int, mode: str) -> Any:
-    """The null device under the number of a standard stream, so that no file opened later is taken for that."""
+    """The null device as descriptor `number`: a file opened later must not get the number of a standard stream."""
     descriptor = os.open(os.devnull, os.O_RDWR)
     if descriptor != number:
         os.dup2(descriptor, number)
@@ -49,7 +44,7 @@ def _null_device(number: int, mode: str) -> Any:
     return open(number, mode, encoding="utf-8")
 
 
-def _spelled(error: UnicodeError) -> tuple[str, int]:
+def _ascii_spelling(error: UnicodeError) -> tuple[str, int]:
     """What a stream cannot encode, spelled in ASCII; characters without a spelling by their number."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
@@ -107,8 +102,8 @@ LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log
 REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 
 
-def taking(record: type) -> Callable[[Command], Command]:
-    """A command whose first parameter is a record: its fields become options of the command line."""
+def with_options_of(record: type) -> Callable[[Command], Command]:
+    """Decorator of a command whose first parameter is a record: the record's fields become its options."""
 
     def decorate(function: Command) -> Command:
         own = dict(list(inspect.signature(function, eval_str=True).parameters.items())[1:])
@@ -147,12 +142,33 @@ class Session:
     """A question with its data read and its learner made."""
 
     question: Question
-    data: Data
+    data: PreparedTable
     learner: Learner
+
+    @classmethod
+    def of(cls, question: Question) -> Session:
+        """Read the file, divide the table into inputs and target, and make the learner."""
+        from outsample.cli.files import read_table
+        from outsample.cli.models import learner_for
+        from outsample.cli.preparation import PreparedTable
+
+        say = messenger(question.quiet)
+        data = PreparedTable.of(
+            read_table(question.file),
+            question.target,
+            drop=question.drop or (),
+            groups=question.groups,
+            weights=question.weights,
+            positive=question.positive,
+            task=question.task,
+            say=say,
+        )
+        learner = learner_for(question.model, data, scale=question.scale, say=say).with_settings(question.set)
+        return cls(question, data, learner)
 
     @property
     def options(self) -> dict[str, Any]:
-        """What every function of the library takes by the same name."""
+        """Arguments that the functions of the library take under the same names."""
         asked = self.question
         more: dict[str, Any] = {"groups": self.data.groups, "n_jobs": asked.jobs, "random_state": asked.seed}
         if asked.quiet:
@@ -176,28 +192,14 @@ class Session:
         }
 
 
-def opened(question: Question) -> Session:
-    """Read the file, divide the table and make the learner."""
-    from outsample.cli.files import read_table
-    from outsample.cli.models import learner_for
-    from outsample.cli.preparing import divided
+def messenger(quiet: bool) -> Say:
+    """A function that prints a sentence on standard error, or nothing."""
 
     def say(sentence: str) -> None:
-        if not question.quiet:
+        if not quiet:
             print(f"outsample: {sentence}", file=sys.stderr)
 
-    data = divided(
-        read_table(question.file),
-        question.target,
-        drop=question.drop or (),
-        groups=question.groups,
-        weights=question.weights,
-        positive=question.positive,
-        task=question.task,
-        say=say,
-    )
-    learner = learner_for(question.model, data, scale=question.scale, say=say).with_settings(question.set)
-    return Session(question, data, learner)
+    return say
 
 
 def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -> None:
@@ -210,12 +212,12 @@ def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -
         print(text)
 
 
-def as_json(values: Any) -> str:
+def as_json(values: object) -> str:
     """Strict JSON; numbers that JSON cannot write are null."""
     return json.dumps(_plain(values), indent=2, ensure_ascii=not writes_every_character(), allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, Mapping):

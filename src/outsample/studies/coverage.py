@@ -1,12 +1,11 @@
 """How often does a nominal 90 % interval cover the truth? Simulated data whose true errors are known.
 
-Run `python -m outsample.studies.coverage`. Two truths are asked for: the error of the very model that was fitted to
-all rows, and the error expected over training sets of this size.
+Two truths are asked for: the error of the very model that was fitted to all rows, and the error expected over training
+sets of this size.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from threadpoolctl import threadpool_limits
 import outsample
 from outsample.running.arrays import Array, Floats
 from outsample.running.workers import results_of
+from outsample.studies.study import study
 
 TRAINING_SETS_FOR_EXPECTATION = 500
 POINTS_FOR_TRUE_ERROR = 20_000
@@ -37,7 +37,7 @@ class Simulation:
     """
 
     name: str
-    learner: Any
+    learner: BaseEstimator
     draw: Callable[[np.random.Generator], tuple[Floats, Array]]
     true_error: Callable[[Any], float]
 
@@ -90,6 +90,14 @@ def usual_criteria() -> dict[str, tuple[Any, str]]:
     }
 
 
+@study("problems")
+def coverage(n: int = 60, seed: int = 0, level: float = 0.9, n_jobs: int | None = None) -> str:
+    """Coverage of nominal intervals on simulated data with known truth."""
+    frame = coverage_study(n, level, random_state=seed, n_jobs=n_jobs)
+    table = frame.to_string(index=False, float_format=lambda value: f"{value:.3f}")
+    return f"nominal {level:.0%} intervals over {n} data sets per simulation\n{table}"
+
+
 def coverage_study(
     n_problems: int = 60,
     level: float = 0.9,
@@ -125,7 +133,7 @@ def coverage_study(
         truths = np.array([truth for truth, _ in work])
         for name in work[0][1]:
             found = np.array([intervals[name] for _, intervals in work])
-            rows.append({"simulation": simulation.name, "interval": name} | _judged(found, truths, expected))
+            rows.append({"simulation": simulation.name, "interval": name} | _coverage(found, truths, expected))
     return pd.DataFrame(rows)
 
 
@@ -155,7 +163,7 @@ def _one_data_set(
         return simulation.true_error(clone(simulation.learner).fit(X, y)), intervals
 
 
-def _judged(found: Floats, truths: Floats, expected: float) -> dict[str, float]:
+def _coverage(found: Floats, truths: Floats, expected: float) -> dict[str, float]:
     estimate, low, high = found.T
     n = len(found)
     this_model = float(np.mean((low <= truths) & (truths <= high)))
@@ -169,21 +177,3 @@ def _judged(found: Floats, truths: Floats, expected: float) -> dict[str, float]:
         "mean width": float((high - low).mean()),
         "truth": expected,
     }
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Print the coverage found."""
-    about = "Coverage of nominal intervals on simulated data with known truth."
-    parser = argparse.ArgumentParser(prog="outsample reproduce coverage", description=about)
-    parser.add_argument("--problems", type=int, default=60, help="data sets per simulation")
-    parser.add_argument("--level", type=float, default=0.9, help="nominal coverage")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=None, help="joblib workers")
-    asked = parser.parse_args(arguments)
-    frame = coverage_study(asked.problems, asked.level, random_state=asked.seed, n_jobs=asked.jobs)
-    print(f"nominal {asked.level:.0%} intervals over {asked.problems} data sets per simulation")
-    print(frame.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
-"""Error curves of the two families of the paper's classification studies: one number per model, by four estimates.
+"""Error curves of trees and nearest neighbours: one error per model along the complexity, by fits to given labels.
 
-Trees and neighbours take the library's fast paths. Folds and left-out points of trees are grown by the same engine as
-the label draws, one growth for all sizes: it splits as scikit-learn's `DecisionTreeClassifier(criterion="entropy")`
-does, where splits do not gain equally.
+Trees and neighbours take the library's fast paths. Folds and left-out rows of trees are grown by the same code as the
+label draws, one growth for all sizes; it splits as scikit-learn's `DecisionTreeClassifier(criterion="entropy")` does,
+except where several splits gain equally.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from outsample.running.arrays import Array, Floats
 TWO_CLASSES = np.array([0, 1])
 
 
-class Family(Protocol):
-    """Models along one complexity, from the one that loses ties to the one that wins them."""
+class Models(Protocol):
+    """Models along one complexity; of models that are tied, the last one is selected."""
 
-    def bound(self, X: Array, y: Array) -> Bound:
-        """The family on one training set."""
+    def on(self, X: Array, y: Array) -> ErrorCurves:
+        """These models on one training set."""
 
 
-class Bound(Protocol):
-    """A family on one training set; every method gives one number per model."""
+class ErrorCurves(Protocol):
+    """Models on one training set; every method gives one number per model."""
 
     n: int
 
-    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
-        """(in-sample error, share predicted positive) after fitting each label vector, (draws, models) each."""
+    def fits(self, Y: Array) -> tuple[Floats, Floats]:
+        """(in-sample error, share predicted positive) of the fits to each label vector, (draws, models) each."""
 
     def error_on(self, X_new: Array, y_new: Array, weight: Array | None = None) -> Floats:
         """Error rate on new rows after fitting the training labels."""
@@ -56,19 +56,19 @@ class Trees:
     per_node: bool = True
     max_leaves: int = 100
 
-    def bound(self, X: Array, y: Array) -> BoundTrees:
+    def on(self, X: Array, y: Array) -> TreeCurves:
         """Trees on one training set."""
-        return BoundTrees(self, np.ascontiguousarray(X, np.float32), np.ascontiguousarray(y, np.int64))
+        return TreeCurves(self, np.ascontiguousarray(X, np.float32), np.ascontiguousarray(y, np.int64))
 
 
-class BoundTrees:
+class TreeCurves:
     """Trees on one training set; X is sorted once for all label vectors."""
 
-    def __init__(self, family: Trees, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
-        self._family, self._X, self._y, self.n = family, X, y, len(y)
+    def __init__(self, models: Trees, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
+        self._models, self._X, self._y, self.n = models, X, y, len(y)
         self._grower = self._grower_on(X)
 
-    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
+    def fits(self, Y: Array) -> tuple[Floats, Floats]:
         curves = [self._shares(growth) for growth in self._grower.grow(Y)]
         in_sample, positive = zip(*curves, strict=True)
         return np.stack(in_sample), np.stack(positive)
@@ -80,11 +80,11 @@ class BoundTrees:
             return self._wrong(self._X, growth, new, y_new) / len(y_new)
         # Weights take few values: one count per value.
         values, group = np.unique(weight, return_inverse=True)
-        parts = [self._wrong(self._X, growth, new[group == g], y_new[group == g]) for g in range(len(values))]
-        return np.asarray(values @ np.stack(parts))
+        wrong = [self._wrong(self._X, growth, new[group == g], y_new[group == g]) for g in range(len(values))]
+        return np.asarray(values @ np.stack(wrong))
 
     def left_out(self, folds: Array, n_folds: int) -> Floats:
-        wrong = np.zeros(self._family.max_leaves)
+        wrong = np.zeros(self._models.max_leaves)
         for fold in range(n_folds):
             out = folds == fold
             kept = self._X[~out]
@@ -94,14 +94,14 @@ class BoundTrees:
 
     def _grower_on(self, X: NDArray[np.float32]) -> Grower:
         stopping = Stopping(
-            max_leaves=min(self._family.max_leaves, len(X)), max_depth=len(X), min_split=2, min_leaf=1, min_decrease=0.0
+            max_leaves=min(self._models.max_leaves, len(X)), max_depth=len(X), min_split=2, min_leaf=1, min_decrease=0.0
         )
-        return Grower(X, "entropy", stopping, 2, None, self._family.per_node)
+        return Grower(X, "entropy", stopping, 2, None, self._models.per_node)
 
     def _wrong(self, X: Array, growth: Growth, X_new: Array, y_new: Array) -> NDArray[np.int64]:
         from outsample._kernels.trees.routes import wrong_answers
 
-        wrong = np.zeros(self._family.max_leaves, np.int64)
+        wrong = np.zeros(self._models.max_leaves, np.int64)
         answers = np.argmax(growth.sums, axis=1)
         new_labels = np.ascontiguousarray(y_new, np.int64)
         wrong_answers(X, growth.split, growth.column, growth.leaf, answers, X_new, new_labels, wrong)
@@ -113,7 +113,7 @@ class BoundTrees:
         nodes = np.stack([np.minimum(zeros, ones), np.where(ones > zeros, growth.mass, 0.0)])
         changes = nodes[:, 1::2] + nodes[:, 2::2] - nodes[:, growth.split]
         along = np.cumsum(np.concatenate([nodes[:, :1], changes], axis=1), axis=1) / self.n
-        missing = self._family.max_leaves - along.shape[1]
+        missing = self._models.max_leaves - along.shape[1]
         in_sample, positive = np.pad(along, ((0, 0), (0, missing)), mode="edge")
         return in_sample, positive
 
@@ -125,21 +125,21 @@ class Neighbors:
     least: int = 2
     most: int = 30
 
-    def bound(self, X: Array, y: Array) -> BoundNeighbors:
+    def on(self, X: Array, y: Array) -> NeighborCurves:
         """Neighbours in one training set."""
-        return BoundNeighbors(self, X, y)
+        return NeighborCurves(self, X, y)
 
 
-class BoundNeighbors:
+class NeighborCurves:
     """Neighbours in one training set; one search serves every method."""
 
-    def __init__(self, family: Neighbors, X: Array, y: Array) -> None:
+    def __init__(self, models: Neighbors, X: Array, y: Array) -> None:
         self._y, self.n = np.ascontiguousarray(y, np.int64), len(y)
         # The path orders models from simple to rich, the largest k first; here the winner of ties comes last.
-        path = NeighborsPath(KNeighborsClassifier(), "n_neighbors", list(range(family.least, family.most + 1)))
+        path = NeighborsPath(KNeighborsClassifier(), "n_neighbors", list(range(models.least, models.most + 1)))
         self._design = path.bind(X, TWO_CLASSES)
 
-    def drawn(self, Y: Array) -> tuple[Floats, Floats]:
+    def fits(self, Y: Array) -> tuple[Floats, Floats]:
         shares = self._design.confusions(Y)[:, ::-1]
         return shares[..., 0, 1] + shares[..., 1, 0], shares[..., 1].sum(axis=-1)
 

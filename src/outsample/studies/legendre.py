@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from outsample.running.arrays import Array, Floats
 from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
+from outsample.studies.result import File
 
 METHODS = ("LOO-CV", "Perm.", "VC", "FPE")
 BLOCK = 2000
@@ -131,7 +131,7 @@ def trials(
     n: int,
     seed: int = 0,
     *,
-    store: Any = None,
+    store: File = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Trials:

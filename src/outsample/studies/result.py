@@ -1,22 +1,28 @@
-"""Findings as a text table: one line per quantity and case, one column per method, the paper's digits in brackets."""
+"""Results of studies: findings beside the numbers of the paper, printed as a table and written to files."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
+# Draws a figure of a study on an empty matplotlib figure.
+Draw = Callable[["Figure"], None]
+# A file or folder to read or write, or None.
+File = str | os.PathLike[str] | None
 
 MARKS = {"yes": " ✓", "no": " ✗", "": ""}
 
 
 def number(value: float) -> str:
-    """About three digits, without leading zero or exponent where that can be.
+    """About three significant digits, without a leading zero, with an exponent only for the largest and smallest.
 
     >>> number(0.4417), number(-0.05), number(9.2871), number(540.0), number(3.9e9)
     ('.442', '-.050', '9.29', '540', '3.9e+09')
@@ -32,8 +38,8 @@ def number(value: float) -> str:
     return text.replace("0.", ".", 1) if size < 1 else text
 
 
-def text_table(findings: Iterable[Any]) -> str:
-    """Findings in columns; ✓ and ✗ mark agreement with the number in brackets, the paper's."""
+def text_table(findings: Iterable[Finding]) -> str:
+    """One line per quantity and case, one column per method; the paper's value in brackets, ✓ or ✗ for agreement."""
     listed = list(findings)
     methods = list(dict.fromkeys(finding.method for finding in listed))
     lines = {(finding.quantity, finding.case): [""] * len(methods) for finding in listed}
@@ -45,7 +51,7 @@ def text_table(findings: Iterable[Any]) -> str:
     )
 
 
-def _cell(finding: Any) -> str:
+def _cell(finding: Finding) -> str:
     error = "" if math.isnan(finding.standard_error) else f"±{number(finding.standard_error)}"
     paper = "" if math.isnan(finding.paper) else f" [{number(finding.paper)}]"
     return f"{number(finding.ours)}{error}{paper}{MARKS[finding.agrees]}"
@@ -55,9 +61,6 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join(lines)
-
-
-Draw = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class StudyResult:
         parts = [self.title, text_table(self.findings), *self.notes]
         return "\n".join(part for part in parts if part)
 
-    def write(self, folder: Any) -> list[Path]:
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write NAME.csv, NAME.txt and, where there is a figure, NAME.png; returns the files."""
         home = Path(folder)
         home.mkdir(parents=True, exist_ok=True)
@@ -142,7 +145,7 @@ class StudyResult:
         return files
 
 
-def written(result: StudyResult, out: Any) -> StudyResult:
+def written(result: StudyResult, out: File) -> StudyResult:
     """The result, after writing it where a folder is given."""
     if out is not None:
         result.write(out)

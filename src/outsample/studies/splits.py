@@ -1,7 +1,7 @@
 """Model selection over random splits: what Tables 5, 6 and 7 and the study of imbalance are made of.
 
-Each split fits a family to the training part, lets every estimate select a model, and judges the selected and the
-best model by their true or held-out error. Regret is a ratio of means over splits: Σ (e_out(selected) − e_out(best)) /
+On each training set every estimate selects one of the models of a learner; the selected and the best model are judged
+by their true or held-out error. Regret is a ratio of means over splits: Σ (e_out(selected) − e_out(best)) /
 Σ e_out(best).
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import joblib
 import numpy as np
@@ -23,8 +22,8 @@ from outsample.running.arrays import Array, Floats
 from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
-from outsample.studies.error_curves import Bound, Family, Neighbors, Trees
-from outsample.studies.result import Finding
+from outsample.studies.error_curves import ErrorCurves, Models, Neighbors, Trees
+from outsample.studies.result import File, Finding
 
 N_FOLDS = 10
 EQUAL = 1e-12
@@ -32,8 +31,8 @@ EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
-class Episodes:
-    """How many fits each estimate may spend; None leaves it out.
+class Budget:
+    """How many fits each estimate may spend.
 
     Attributes
     ----------
@@ -52,32 +51,32 @@ class Episodes:
         return ("LOO-CV", "10-fold", "Perm.", "Rad.") if self.folds else ("LOO-CV", "Perm.", "Rad.")
 
 
-def estimates(bound: Bound, y: Array, episodes: Episodes, rng: np.random.Generator) -> Floats:
+def estimates(curves: ErrorCurves, y: Array, budget: Budget, rng: np.random.Generator) -> Floats:
     """Out-sample error of every model by every estimate, (methods, models)."""
     n = len(y)
     alone = rng.permutation(n)
     folds = rng.permutation(n) % N_FOLDS
-    permuted = np.stack([rng.permutation(y) for _ in range(episodes.labels)])
-    signs = rng.integers(2, size=(episodes.labels, n))
-    in_sample, _ = bound.drawn(y[None])
-    curves = [bound.left_out(alone, min(episodes.left_out, n))]
-    if episodes.folds:
-        curves.append(bound.left_out(folds, N_FOLDS))
-    curves.append(in_sample[0] + permutation_optimism(bound, y, permuted))
-    curves.append(in_sample[0] + rademacher_optimism(bound, signs))
-    return np.stack(curves)
+    permuted = np.stack([rng.permutation(y) for _ in range(budget.labels)])
+    signs = rng.integers(2, size=(budget.labels, n))
+    in_sample, _ = curves.fits(y[None])
+    found = [curves.left_out(alone, min(budget.left_out, n))]
+    if budget.folds:
+        found.append(curves.left_out(folds, N_FOLDS))
+    found.append(in_sample[0] + permutation_optimism(curves, y, permuted))
+    found.append(in_sample[0] + rademacher_optimism(curves, signs))
+    return np.stack(found)
 
 
-def permutation_optimism(bound: Bound, y: Array, permuted: Array) -> Floats:
+def permutation_optimism(curves: ErrorCurves, y: Array, permuted: Array) -> Floats:
     """Mean over permutations of the error on all pairs minus the error in sample, (models,)."""
-    in_sample, positive = bound.drawn(permuted)
+    in_sample, positive = curves.fits(permuted)
     share = y.mean()
     return np.asarray(np.mean(share * (1 - positive) + (1 - share) * positive - in_sample, axis=0))
 
 
-def rademacher_optimism(bound: Bound, signs: Array) -> Floats:
+def rademacher_optimism(curves: ErrorCurves, signs: Array) -> Floats:
     """R/2, half the mean correlation with random signs, in units of zero-one loss, (models,)."""
-    in_sample, _ = bound.drawn(signs)
+    in_sample, _ = curves.fits(signs)
     return np.asarray(np.mean(0.5 - in_sample, axis=0))
 
 
@@ -87,22 +86,27 @@ def last_minimum(curve: Floats) -> int:
 
 
 def selected_errors(
-    family: Family, X: Array, y: Array, errors: Callable[[Bound], Floats], episodes: Episodes, rng: np.random.Generator
+    models: Models,
+    X: Array,
+    y: Array,
+    errors: Callable[[ErrorCurves], Floats],
+    budget: Budget,
+    rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """(e_out of the best model and of those selected, positions of those selected): (1 + methods,), (methods,)."""
-    bound = family.bound(X, y)
-    truth = errors(bound)
-    chosen = np.array([last_minimum(curve) for curve in estimates(bound, y, episodes, rng)])
+    curves = models.on(X, y)
+    truth = errors(curves)
+    chosen = np.array([last_minimum(curve) for curve in estimates(curves, y, budget, rng)])
     return np.concatenate([[truth.min()], truth[chosen]]), chosen
 
 
 def one_split(
-    X: Array, y: Array, family: Family, episodes: Episodes, rng: np.random.Generator
+    X: Array, y: Array, models: Models, budget: Budget, rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Selection on a random three quarters of the rows, judged on the last quarter; see `selected_errors`."""
     order = rng.permutation(len(y))
     train, test = order[: 3 * len(y) // 4], order[3 * len(y) // 4 :]
-    return selected_errors(family, X[train], y[train], lambda bound: bound.error_on(X[test], y[test]), episodes, rng)
+    return selected_errors(models, X[train], y[train], lambda curves: curves.error_on(X[test], y[test]), budget, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ class Regrets:
         return np.asarray(self.errors[:, 1 + self.methods.index(method)])
 
 
-FAMILIES: dict[str, Family] = {
+LEARNERS: dict[str, Models] = {
     "trees, gain per node": Trees(per_node=True),
     "trees, weighted gain": Trees(per_node=False),
     "k-NN": Neighbors(),
@@ -142,22 +146,22 @@ GRID_SIDE = 100
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """One family on one problem: a data set to be split, or a simulation to be drawn."""
+    """A learner on a problem: a data set to be split, or a simulation to be drawn from."""
 
     problem: Dataset | PlaneProblem
     name: str
-    family: str
-    episodes: Episodes
+    learner: str
+    budget: Budget
 
     @property
     def unit(self) -> str:
         """Its name in a store."""
-        spent = self.episodes
+        fits = self.budget
         own = joblib.hash((self.problem.X, self.problem.y))[:12] if isinstance(self.problem, Dataset) else "simulated"
-        return f"{self.name}/{own}/{self.family}/{spent.labels}-{spent.left_out}-{int(spent.folds)}"
+        return f"{self.name}/{own}/{self.learner}/{fits.labels}-{fits.left_out}-{int(fits.folds)}"
 
 
-def real_sets(names: Sequence[str] | None, data_home: Any) -> Iterator[tuple[str, Dataset]]:
+def real_sets(names: Sequence[str] | None, data_home: File) -> Iterator[tuple[str, Dataset]]:
     """(title in the paper, data) of the named sets, by default of all eight."""
     for name in DATASETS if names is None else names:
         data = load(name, data_home)
@@ -169,13 +173,13 @@ def regrets(
     n: int,
     seed: int,
     *,
-    store: Any = None,
+    store: File = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Regrets]:
     """Errors of selected models over n splits of each piece of work.
 
-    Every split has its own child seed at an address made of the problem's name and its number, so all families and all
+    Every split has its own child seed at an address made of the problem's name and its number, so all learners and all
     studies see the same splits.
     """
     n = whole_number("the number of splits", n)
@@ -189,22 +193,22 @@ def regrets(
         progress=progress,
     )
     errors = [np.stack([unit[0] for unit in units[w * n : (w + 1) * n]]) for w in range(len(works))]
-    return [Regrets(work.episodes.methods, part) for work, part in zip(works, errors, strict=True)]
+    return [Regrets(work.budget.methods, found) for work, found in zip(works, errors, strict=True)]
 
 
 def _one(work: Work, seed: int, s: int) -> tuple[Array, ...]:
     rng = child_generator(np.random.SeedSequence(seed), zlib.crc32(work.name.encode()), s)
-    family, problem = FAMILIES[work.family], work.problem
+    models, problem = LEARNERS[work.learner], work.problem
     if isinstance(problem, Dataset):
-        return one_split(problem.X, problem.y, family, work.episodes, rng)
+        return one_split(problem.X, problem.y, models, work.budget, rng)
     X, y = problem.sample(N_SIMULATED, rng)
     points, region, probability = problem.grid(GRID_SIDE)
     return selected_errors(
-        family,
+        models,
         X,
         y,
-        lambda bound: problem.risk_from_wrong(bound.error_on(points, region, probability)),
-        work.episodes,
+        lambda curves: problem.risk_from_wrong(curves.error_on(points, region, probability)),
+        work.budget,
         rng,
     )
 
@@ -229,12 +233,12 @@ def verdict(found: Regrets, method: str, other: str) -> tuple[str, str]:
 
 
 def claim_lines(claims: Iterable[tuple[str, str, str]], results: dict[tuple[str, str], Regrets]) -> Iterator[str]:
-    """One line per claim (family, method, other): where it holds, where it fails, where it is undecided."""
-    for family, method, other in claims:
+    """One line per claim (learner, method, other): where it holds, where it fails, where it is undecided."""
+    for learner, method, other in claims:
         heard: dict[str, list[str]] = {"holds": [], "fails": [], "undecided": []}
         for (case, of), found in results.items():
-            if of == family:
+            if of == learner:
                 word, lead = verdict(found, method, other)
                 heard[word].append(f"{case} ({lead})")
         told = "; ".join(f"{word}: {', '.join(cases)}" for word, cases in heard.items() if cases)
-        yield f"{method} ≤ {other} with {family}: {told or 'not studied'}"
+        yield f"{method} ≤ {other} with {learner}: {told or 'not studied'}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,24 +17,28 @@ from outsample.running.arrays import Array, Floats
 from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
-from outsample.studies.catalogue import study_command
 from outsample.studies.error_curves import Neighbors
-from outsample.studies.result import Finding, StudyResult, findings_of, written
-from outsample.studies.splits import FAMILIES, permutation_optimism
+from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, written
+from outsample.studies.splits import LEARNERS, permutation_optimism
+from outsample.studies.study import study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Curves = dict[str, Floats]
 
 SHOWN = ("trees, gain per node", "k-NN")
 BLOCK = 20
-"""Episodes in one unit of work."""
+"""Fits in one unit of work."""
 
 
-def run(
+@study("episodes")
+def figure5(
     n: int = 200,
     seed: int = 0,
-    store: Any = None,
-    data_home: Any = None,
-    out: Any = None,
+    store: File = None,
+    data_home: File = None,
+    out: File = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     names: Sequence[str] = ("abalone",),
@@ -43,46 +47,46 @@ def run(
 
     Parameters
     ----------
-    n : episodes of each estimate: permutations, and points left out.
-    seed, store, n_jobs, progress : see `units.finished_units`.
+    n : fits of each estimate: permutations, and rows left out.
+    seed, store, n_jobs, progress : see `running.batch.finished_units`.
     data_home : see `outsample.datasets.load`.
     out : folder to write to, or None.
     names : the data set, a sequence of one.
     """
     data = load(names[0], data_home)
-    tasks = [(data, family, seed, b, min(BLOCK, n - b * BLOCK)) for family in SHOWN for b in range(-(-n // BLOCK))]
+    tasks = [(data, learner, seed, b, min(BLOCK, n - b * BLOCK)) for learner in SHOWN for b in range(-(-n // BLOCK))]
     units = finished_units(
         _block,
         tasks,
-        [f"{data.name}/{family}/{b}/{size}" for _, family, _, b, size in tasks],
+        [f"{data.name}/{learner}/{b}/{size}" for _, learner, _, b, size in tasks],
         facts=common_facts(seed, study="curves", block=BLOCK),
         store=store,
         n_jobs=n_jobs,
         progress=progress,
     )
     curves = {
-        family: _joined([u for u, task in zip(units, tasks, strict=True) if task[1] == family]) for family in SHOWN
+        learner: _joined([u for u, task in zip(units, tasks, strict=True) if task[1] == learner]) for learner in SHOWN
     }
     title = f"Figure 5: roughness of the curves on one split of {data.name}, {n} episodes"
     notes = ("In place of Diffusion, which is not public. Roughness: mean absolute second difference along the curve.",)
-    findings = findings_of(_rows(family, of) for family, of in curves.items())
+    findings = findings_of(_rows(learner, of) for learner, of in curves.items())
     return written(StudyResult("figure5", title, findings, notes, _draw(curves)), out)
 
 
-def _block(data: Dataset, family: str, seed: int, b: int, size: int) -> tuple[Array, ...]:
-    """(weight, in-sample, held-out, left-out errors, permutation optimism) of one block of episodes."""
+def _block(data: Dataset, learner: str, seed: int, b: int, size: int) -> tuple[Array, ...]:
+    """(weight, in-sample, held-out, left-out errors, permutation optimism) of one block of fits."""
     root, address = np.random.SeedSequence(seed), zlib.crc32(data.name.encode())
     order = child_generator(root, address, 0).permutation(len(data.y))
     train, test = order[: 3 * len(order) // 4], order[3 * len(order) // 4 :]
     y = data.y[train]
-    bound = FAMILIES[family].bound(data.X[train], y)
+    curves = LEARNERS[learner].on(data.X[train], y)
     # The training rows are in random order: block b leaves out the b-th handful of them.
     alone = (np.arange(len(y)) - b * BLOCK) % len(y)
     rng = child_generator(root, address, 1, b)
     permuted = np.stack([rng.permutation(y) for _ in range(size)])
-    in_sample, _ = bound.drawn(y[None])
-    parts = in_sample[0], bound.error_on(data.X[test], data.y[test]), bound.left_out(alone, size)
-    return np.array([float(size)]), *parts, permutation_optimism(bound, y, permuted)
+    in_sample, _ = curves.fits(y[None])
+    parts = in_sample[0], curves.error_on(data.X[test], data.y[test]), curves.left_out(alone, size)
+    return np.array([float(size)]), *parts, permutation_optimism(curves, y, permuted)
 
 
 def _joined(units: Sequence[tuple[Array, ...]]) -> Curves:
@@ -91,30 +95,24 @@ def _joined(units: Sequence[tuple[Array, ...]]) -> Curves:
     return {"LOO-CV": left_out, "Perm.": units[0][1] + optimism, "held-out error": units[0][2]}
 
 
-def _rows(family: str, curves: Curves) -> Iterator[Finding]:
+def _rows(learner: str, curves: Curves) -> Iterator[Finding]:
     for method, curve in curves.items():
-        yield Finding("roughness", family, method, float(np.mean(np.abs(np.diff(curve, 2)))))
+        yield Finding("roughness", learner, method, float(np.mean(np.abs(np.diff(curve, 2)))))
     for method, curve in curves.items():
         off = curve - curves["held-out error"]
-        yield Finding("mean distance from held-out error", family, method, float(np.mean(np.abs(off))))
+        yield Finding("mean distance from held-out error", learner, method, float(np.mean(np.abs(off))))
 
 
-def _draw(curves: dict[str, Curves]) -> Any:
-    def draw(figure: Any) -> None:
+def _draw(curves: dict[str, Curves]) -> Draw:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(1, len(curves))
-        for ax, (family, of) in zip(axes, curves.items(), strict=True):
-            models = FAMILIES[family]
+        for ax, (learner, of) in zip(axes, curves.items(), strict=True):
+            models = LEARNERS[learner]
             neighbors = isinstance(models, Neighbors)
             first = models.least if isinstance(models, Neighbors) else 1
             for method, curve in of.items():
                 ax.plot(first + np.arange(len(curve)), curve, label=method)
-            ax.set(title=family, xlabel="k" if neighbors else "leaves", ylabel="error")
+            ax.set(title=learner, xlabel="k" if neighbors else "leaves", ylabel="error")
         axes[0].legend()
 
     return draw
-
-
-main = study_command(run, 200, "episodes")
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from outsample.paths.linear.closed_forms import permutation_optimism
 from outsample.running.arrays import Floats
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
-from outsample.studies.catalogue import study_command
-from outsample.studies.result import Finding, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, written
+from outsample.studies.study import study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LINE = LegendreProblem(np.array([0.0, 1.0]), noise_variance=0.5)
 N_POINTS = 15
@@ -51,12 +54,13 @@ class _Fit:
         return Smoother((q**2).sum(axis=1)[None], np.ones((1, len(q))))
 
 
-def run(
+@study("permutations")
+def table1(
     n: int = 100_000,
     seed: int = 0,
-    store: Any = None,
-    data_home: Any = None,
-    out: Any = None,
+    store: File = None,
+    data_home: File = None,
+    out: File = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> StudyResult:
@@ -110,8 +114,8 @@ def _verdict(findings: tuple[Finding, ...]) -> str:
     )
 
 
-def _draw(x: Floats, y: Floats, permuted: Floats) -> Any:
-    def draw(figure: Any) -> None:
+def _draw(x: Floats, y: Floats, permuted: Floats) -> Draw:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(2, 4, sharex=True, sharey=True)
         line = np.linspace(-1, 1, 200)
         shown = [y, *permuted[:N_SHOWN]]
@@ -126,9 +130,3 @@ def _draw(x: Floats, y: Floats, permuted: Floats) -> Any:
         axes[0, 0].legend()
 
     return draw
-
-
-main = study_command(run, 100_000, "permutations")
-
-if __name__ == "__main__":
-    main()

@@ -1,17 +1,16 @@
-"""From a table to a question: which column is the target, which are inputs, and what must be done to them."""
+"""From a table to inputs and target: which columns are which, and what the pipeline must do to them."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from outsample.checks import did_you_mean, nearest, one_of
 from outsample.resampling.schemes import looks_real
 from outsample.running.arrays import Array
 
@@ -23,7 +22,7 @@ DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class PreparedTable:
     """A table divided into inputs and target.
 
     Attributes
@@ -36,7 +35,7 @@ class Data:
     categorical, incomplete : inputs that are categories; inputs of numbers with missing values.
     """
 
-    X: Any
+    X: pd.DataFrame
     y: Array
     task: str
     target: str
@@ -45,63 +44,62 @@ class Data:
     categorical: tuple[str, ...]
     incomplete: tuple[str, ...]
 
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        target: str,
+        *,
+        drop: Sequence[str] = (),
+        groups: str | None = None,
+        weights: str | None = None,
+        positive: str | None = None,
+        task: str | None = None,
+        say: Say = print,
+    ) -> PreparedTable:
+        """Divide a table into inputs and target; whatever is changed on the user's behalf is told through `say`.
 
-def divided(
-    frame: Any,
-    target: str,
-    *,
-    drop: Sequence[str] = (),
-    groups: str | None = None,
-    weights: str | None = None,
-    positive: str | None = None,
-    task: str | None = None,
-    say: Say = print,
-) -> Data:
-    """Divide a table; everything done to it on the user's behalf is said aloud.
-
-    Raises
-    ------
-    ValueError
-        One sentence for a column that is not there or cannot be an input, and for a target without information.
-    """
-    for name in (target, groups, weights, *drop):
-        if name is not None:
-            _check_name(frame, name)
-    frame = _complete(frame, [name for name in (target, groups, weights) if name], say)
-    aside = {name for name in (target, groups, weights, *drop) if name is not None}
-    X = _inputs(frame.drop(columns=list(aside)), say)
-    y = _labels(frame[target], positive)
-    kind = _task(y, target, task)
-    categorical = tuple(name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype))
-    return Data(
-        X=X,
-        y=y.astype(np.float64) if kind == "regression" else y,
-        task=kind,
-        target=target,
-        groups=None if groups is None else np.asarray(frame[groups].astype(object)),
-        weight=None if weights is None else _weights(frame[weights]),
-        categorical=categorical,
-        incomplete=tuple(name for name in X if name not in categorical and X[name].isna().any()),
-    )
+        Raises
+        ------
+        ValueError
+            One sentence for a column that is not there or cannot be an input, and for a target without information.
+        """
+        for name in (target, groups, weights, *drop):
+            if name is not None:
+                _check_name(frame, name)
+        frame = _complete(frame, [name for name in (target, groups, weights) if name], say)
+        aside = {name for name in (target, groups, weights, *drop) if name is not None}
+        X = _inputs(frame.drop(columns=list(aside)), say)
+        y = _labels(frame[target], positive)
+        kind = _task(y, target, task)
+        categorical = tuple(name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype))
+        return cls(
+            X=X,
+            y=y.astype(np.float64) if kind == "regression" else y,
+            task=kind,
+            target=target,
+            groups=None if groups is None else np.asarray(frame[groups].astype(object)),
+            weight=None if weights is None else _weights(frame[weights]),
+            categorical=categorical,
+            incomplete=tuple(name for name in X if name not in categorical and X[name].isna().any()),
+        )
 
 
-def _check_name(frame: Any, name: str) -> None:
+def _check_name(frame: pd.DataFrame, name: str) -> None:
     if name in frame.columns:
         return
-    lower = {str(column).lower(): column for column in frame.columns}
-    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
-    hint = f"; did you mean {lower[near[0]]!r}?" if near else f"; it has {_listed(frame.columns)}"
+    hint = did_you_mean(nearest(name, map(str, frame.columns), cutoff=0.5)) or f"; it has {_listed(frame.columns)}"
     if all(re.fullmatch(r"[-+.\deE]+", str(column)) for column in frame.columns):
         hint = ": its first line holds numbers, but must hold the names of the columns"
     raise ValueError(f"the table has no column {name!r}{hint}")
 
 
-def _listed(names: Any, most: int = 12) -> str:
+def _listed(names: Sequence[object], most: int = 12) -> str:
     shown = ", ".join(repr(str(name)) for name in list(names)[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _complete(frame: Any, needed: list[str], say: Say) -> Any:
+def _complete(frame: pd.DataFrame, needed: list[str], say: Say) -> pd.DataFrame:
     """The rows in which target, groups and weights are known."""
     for name in needed:
         unknown = int(frame[name].isna().sum())
@@ -117,7 +115,7 @@ def _rows(count: int) -> str:
     return f"{count} row" + ("" if count == 1 else "s")
 
 
-def _inputs(X: Any, say: Say) -> Any:
+def _inputs(X: pd.DataFrame, say: Say) -> pd.DataFrame:
     empty = [name for name in X if X[name].isna().all()]
     if empty:
         say(f"empty columns left out: {_listed(empty)}")
@@ -133,11 +131,11 @@ def _inputs(X: Any, say: Say) -> Any:
     return X.astype(dict.fromkeys(truths, np.int8))
 
 
-def _is_row_number(column: Any) -> bool:
+def _is_row_number(column: pd.Series) -> bool:
     return bool(types.is_integer_dtype(column.dtype) and (column.diff().iloc[1:] == 1).all())
 
 
-def _check_input(column: Any, say: Say) -> None:
+def _check_input(column: pd.Series, say: Say) -> None:
     name = column.name
     if _holds_times(column):
         _refuse_dates(name)
@@ -151,7 +149,7 @@ def _check_input(column: Any, say: Say) -> None:
         say(f"column {name!r} only numbers the rows; if that says nothing about the target, leave it out with --drop")
 
 
-def _check_categories(column: Any) -> None:
+def _check_categories(column: pd.Series) -> None:
     words = [str(level) for level in column.cat.categories]
     if len(words) > max(FEW_WORDS, column.notna().sum() / 2):
         raise ValueError(
@@ -160,7 +158,7 @@ def _check_categories(column: Any) -> None:
         )
 
 
-def _holds_times(column: Any) -> bool:
+def _holds_times(column: pd.Series) -> bool:
     """Whether these are dates, times or durations, by their type or by how they are written."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         words = [str(level).strip() for level in column.cat.categories[:1000]]
@@ -168,13 +166,13 @@ def _holds_times(column: Any) -> bool:
     return bool(types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype))
 
 
-def _refuse_dates(name: Any) -> None:
+def _refuse_dates(name: object) -> None:
     raise ValueError(
         f"column {name!r} holds dates; leave it out with --drop, or turn it into numbers such as days since a start"
     )
 
 
-def _labels(column: Any, positive: str | None) -> Array:
+def _labels(column: pd.Series, positive: str | None) -> Array:
     if _holds_times(column):
         raise ValueError(
             f"the target {column.name!r} holds dates or times; turn it into numbers, such as days since a start"
@@ -202,9 +200,9 @@ def _against_the_rest(values: Array, found: Array, positive: str, name: str) -> 
     return np.asarray(values == matching[0], dtype=np.int64)
 
 
-def _same_number(label: Any, text: str) -> bool:
+def _same_number(label: object, text: str) -> bool:
     try:
-        return float(label) == float(text)
+        return float(label) == float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return False
 
@@ -212,14 +210,13 @@ def _same_number(label: Any, text: str) -> bool:
 def _task(y: Array, target: str, task: str | None) -> str:
     if task is None:
         return "regression" if looks_real(y) else "classification"
-    if task not in TASKS:
-        raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}")
+    one_of("--task", task, TASKS)
     if task == "regression" and y.dtype.kind not in "fiub":
         raise ValueError(f"the target {target!r} holds words, so the task cannot be regression")
     return task
 
 
-def _weights(column: Any) -> Array:
+def _weights(column: pd.Series) -> Array:
     if not types.is_numeric_dtype(column.dtype):
         raise ValueError(f"--weights: column {column.name!r} does not hold numbers")
     return np.asarray(column, dtype=np.float64)

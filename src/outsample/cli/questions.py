@@ -1,4 +1,4 @@
-"""estimate, select, compare and test."""
+"""The commands that ask about a model or a procedure: estimate, select, compare, test and audit."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from outsample.cli.session import (
     RULE,
     Question,
     Session,
-    opened,
-    taking,
+    as_json,
+    messenger,
     tell,
     typed_command,
+    with_options_of,
 )
 
 if TYPE_CHECKING:
     from outsample.curve.risk_curve import RiskCurve
+    from outsample.questions.search import GridSearch
 
 
 ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
 
 
-@taking(Question)
+@with_options_of(Question)
 def estimate(
     question: Question, *, criterion: CRITERION = "permutation", loss: LOSS = None, report: REPORT = None
 ) -> None:
@@ -40,7 +42,7 @@ def estimate(
     import outsample
     from outsample.cli.grammar import criterion_of
 
-    session = opened(question)
+    session = Session.of(question)
     found = outsample.estimate(
         session.learner.estimator,
         session.data.X,
@@ -54,7 +56,7 @@ def estimate(
     tell(session, "estimate", str(found), {"estimate": found.to_dict()})
 
 
-@taking(Question)
+@with_options_of(Question)
 def select(
     question: Question,
     *,
@@ -72,7 +74,7 @@ def select(
     from outsample import GridSearch
     from outsample.cli.grammar import criterion_of
 
-    session = opened(question)
+    session = Session.of(question)
     options = session.options
     groups = options.pop("groups")
     search = GridSearch(
@@ -96,17 +98,17 @@ def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any
     return session.learner.grid(grid)
 
 
-def _choice_in_words(session: Session, search: Any) -> str:
-    chosen = ", ".join(f"{name} = {value}" for name, value in session.learner.shortened(search.best_params_).items())
+def _choice_in_words(session: Session, search: GridSearch) -> str:
+    chosen = ", ".join(f"{name} = {value}" for name, value in session.learner.short_names(search.best_params_).items())
     lines = [f"{chosen}, chosen among {len(search.curve_)} models by {search.rule}", str(search.estimate_)]
     if search.honest is not None:
         lines.append(f"of the whole search: {search.honest_score_}")
     return "\n".join(lines)
 
 
-def _choice(session: Session, search: Any) -> dict[str, Any]:
+def _choice(session: Session, search: GridSearch) -> dict[str, Any]:
     return {
-        "best_params": session.learner.shortened(search.best_params_),
+        "best_params": session.learner.short_names(search.best_params_),
         "best_score": search.best_score_,
         "rule": search.rule,
         "estimate": search.estimate_.to_dict(),
@@ -122,11 +124,11 @@ def _columns(session: Session, curve: RiskCurve) -> dict[str, Any]:
         for name in ERRORS
         for values in [getattr(curve, name)]
     }
-    params = [session.learner.shortened(setting) for setting in curve.params]
+    params = [session.learner.short_names(setting) for setting in curve.params]
     return {"params": params, "complexity": curve.complexity} | shown
 
 
-@taking(Question)
+@with_options_of(Question)
 def compare(
     question: Question,
     *,
@@ -140,7 +142,7 @@ def compare(
     import outsample
     from outsample.cli.grammar import criteria_of
 
-    session = opened(question)
+    session = Session.of(question)
     found = outsample.compare(
         session.learner.estimator,
         session.data.X,
@@ -152,7 +154,7 @@ def compare(
         sample_weight=session.data.weight,
         **session.options,
     )
-    curves = {name: _shortened(session, curve) for name, curve in found.curves.items()}
+    curves = {name: _with_short_names(session, curve) for name, curve in found.curves.items()}
     found = replace(found, curves=curves)
     _report(session, found, report)
     said = {
@@ -162,11 +164,11 @@ def compare(
     tell(session, "compare", str(found), {"rule": rule, "criteria": said})
 
 
-def _shortened(session: Session, curve: RiskCurve) -> RiskCurve:
-    return replace(curve, params=[session.learner.shortened(setting) for setting in curve.params])
+def _with_short_names(session: Session, curve: RiskCurve) -> RiskCurve:
+    return replace(curve, params=[session.learner.short_names(setting) for setting in curve.params])
 
 
-@taking(Question)
+@with_options_of(Question)
 def run_test(
     question: Question,
     *,
@@ -182,7 +184,7 @@ def run_test(
     """Is there anything there? A permutation test of the model."""
     import outsample
 
-    session = opened(question)
+    session = Session.of(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
     if in_sample and folds is not None:
@@ -203,8 +205,8 @@ def run_test(
     tell(session, "test", str(found), {"test": found.to_dict()})
 
 
-def _report(session: Session, result: Any, path: str | None) -> None:
-    """Write the report of a result, with the warnings its data deserve."""
+def _report(session: Session, result: object, path: str | None) -> None:
+    """Write the report of a result where a file is named, with the cautions its data call for."""
     if path is None:
         return
     from outsample.report.page import write_report
@@ -215,7 +217,7 @@ def _report(session: Session, result: Any, path: str | None) -> None:
         X=session.data.X,
         y=session.data.y,
         asked=session.facts,
-        names=session.learner.shortened,
+        names=session.learner.short_names,
         call=typed_command(),
         grouped=session.data.groups is not None,
     )
@@ -242,15 +244,10 @@ def audit(
     """Is my own procedure honest? It runs on permuted labels."""
     import outsample
     from outsample.cli.files import read_table
-    from outsample.cli.preparing import divided
-    from outsample.cli.session import as_json
-
-    def say(sentence: str) -> None:
-        if not quiet:
-            print(f"outsample: {sentence}", file=sys.stderr)
+    from outsample.cli.preparation import PreparedTable
 
     procedure = _function_in(script, function)
-    data = divided(read_table(file), target, drop=drop or (), groups=groups, say=say)
+    data = PreparedTable.of(read_table(file), target, drop=drop or (), groups=groups, say=messenger(quiet))
     found = outsample.audit(
         procedure,
         data.X,

@@ -10,7 +10,6 @@ halfway between their means.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-import outsample.bounds as bounds
+import outsample.bounds as theorems
+from outsample.bounds import Bound
 from outsample.hypotheses import HypothesisSet, StumpClassifier, threshold_hypotheses
 from outsample.running.arrays import Array, Floats
+from outsample.studies.study import study
 
 SETTINGS = ((30, 0.05), (30, 0.3), (100, 0.1), (300, 0.2))
 N_DRAWS = 30
@@ -68,16 +69,16 @@ class BoundsHold:
         return "\n".join([head, *rows, f"{verdict}: {self.n_problems} problems, at least {1 - self.delta:g} required"])
 
 
-def bounds_hold(n_problems: int = 200, delta: float = 0.05, random_state: int = 0) -> BoundsHold:
-    """Check every bound on `n_problems` simulated problems."""
-    rng = np.random.default_rng(random_state)
+@study("problems")
+def bounds(n: int = 200, seed: int = 0, delta: float = 0.05) -> BoundsHold:
+    """How often each bound holds, on simulated problems with known errors."""
+    rng = np.random.default_rng(seed)
     found: dict[str, list[tuple[float, float, float]]] = {}
-    for k in range(n_problems):
-        n, noise = SETTINGS[k % len(SETTINGS)]
-        for name, truth, bound in _one_problem(n, noise, delta, rng):
+    for k in range(n):
+        for name, truth, bound in _one_problem(*SETTINGS[k % len(SETTINGS)], delta, rng):
             found.setdefault(name, []).append((truth, float(bound), float(bound.printed)))
-    for n, _ in SETTINGS:
-        _check_mean_complexity(found, n, delta)
+    for n_rows, _ in SETTINGS:
+        _check_mean_complexity(found, n_rows)
     table = {name: np.array(values) for name, values in found.items() if not name.startswith("P_in")}
     return BoundsHold(
         names=tuple(table),
@@ -86,12 +87,12 @@ def bounds_hold(n_problems: int = 200, delta: float = 0.05, random_state: int = 
         vacuous=np.array([(t[:, 1] >= 1).mean() for t in table.values()]),
         mean=np.array([t[:, 1].mean() for t in table.values()]),
         truth=np.array([t[:, 0].mean() for t in table.values()]),
-        n_problems=n_problems,
+        n_problems=n,
         delta=delta,
     )
 
 
-Checked = tuple[str, float, bounds.Bound]
+Checked = tuple[str, float, Bound]
 
 
 def _one_problem(n: int, noise: float, delta: float, rng: np.random.Generator) -> Iterator[Checked]:
@@ -101,41 +102,53 @@ def _one_problem(n: int, noise: float, delta: float, rng: np.random.Generator) -
     e_in, e_out = float((1 - hypotheses.maxima(y[None])[0]) / 2), _true_error(rule, noise)
     yield from _complexity_bounds(hypotheses, y, e_in, e_out, noise, delta, rng)
     size: dict[str, Any] = {"n": n, "delta": delta}
-    yield "VC dimension", e_out, bounds.vc_bound(in_sample=e_in, dimension=2, **size)
-    yield "shatter coefficient", e_out, bounds.shatter_bound(in_sample=e_in, log_shatter=math.log(4 * n), **size)
+    yield "VC dimension", e_out, theorems.vc_bound(in_sample=e_in, dimension=2, **size)
+    yield (
+        "shatter coefficient",
+        e_out,
+        theorems.shatter_bound(in_sample=e_in, log_shatter=math.log(4 * n), **size),
+    )
     entropy = math.log(hypotheses.shatter_coefficient)
-    yield "VC entropy", e_out, bounds.vc_entropy_bound(in_sample=e_in, log_shatter=entropy, **size)
-    yield "empirical VC dimension", e_out, bounds.empirical_vc_bound(in_sample=e_in, dimension=2, **size)
+    yield "VC entropy", e_out, theorems.vc_entropy_bound(in_sample=e_in, log_shatter=entropy, **size)
+    yield "empirical VC dimension", e_out, theorems.empirical_vc_bound(in_sample=e_in, dimension=2, **size)
     x_new, y_new = _thresholded(n, noise, rng)
     held_out = float((rule.predict(x_new[:, None]) != y_new).mean())
-    yield "hold-out", e_out, bounds.holdout_bound(holdout_error=held_out, n_holdout=n, delta=delta)
+    yield "hold-out", e_out, theorems.holdout_bound(holdout_error=held_out, n_holdout=n, delta=delta)
     yield _margin(n, delta, rng)
 
 
 def _complexity_bounds(
-    hypotheses: HypothesisSet, y: Array, e_in: float, e_out: float, noise: float, delta: float, rng: Any
+    hypotheses: HypothesisSet, y: Array, e_in: float, e_out: float, noise: float, delta: float, rng: np.random.Generator
 ) -> Iterator[Checked]:
     n = len(y)
     size: dict[str, Any] = {"n": n, "delta": delta}
     on_permutations = hypotheses.maxima(rng.permuted(np.tile(y, (N_DRAWS, 1)), axis=1))
     P_in, one = float(on_permutations.mean()), float(on_permutations[0])
-    yield "permutation", e_out, bounds.permutation_bound(in_sample=e_in, complexity=P_in, **size)
-    yield "one permutation", P_in, bounds.one_permutation_bound(complexity=one, **size)
-    yield f"P_in {n} {noise}", P_in, bounds.permutation_complexity_bound(complexity=P_in, **size)
+    yield "permutation", e_out, theorems.permutation_bound(in_sample=e_in, complexity=P_in, **size)
+    yield "one permutation", P_in, theorems.one_permutation_bound(complexity=one, **size)
+    yield f"P_in {n} {noise}", P_in, theorems.permutation_complexity_bound(complexity=P_in, **size)
     coins = rng.choice([-1.0, 1.0], (N_DRAWS, n))
     on_coins = hypotheses.maxima(coins)
     R = float(on_coins.mean())
-    yield "Rademacher", e_out, bounds.rademacher_bound(in_sample=e_in, complexity=R, **size)
+    yield "Rademacher", e_out, theorems.rademacher_bound(in_sample=e_in, complexity=R, **size)
     flipped = (coins != y).mean(axis=1)
     M = float((on_coins + 2 * flipped - 1).mean())
     M = min(1.0, max(-1.0, M))
-    yield "expected discrepancy", e_out, bounds.expected_discrepancy_bound(in_sample=e_in, discrepancy=M, **size)
+    yield (
+        "expected discrepancy",
+        e_out,
+        theorems.expected_discrepancy_bound(in_sample=e_in, discrepancy=M, **size),
+    )
     half = np.where(rng.permutation(n) < n // 2, -y, y)
     D = float(hypotheses.maxima(half[None])[0])
-    yield "maximal discrepancy", e_out, bounds.maximal_discrepancy_bound(in_sample=e_in, discrepancy=D, **size)
+    yield (
+        "maximal discrepancy",
+        e_out,
+        theorems.maximal_discrepancy_bound(in_sample=e_in, discrepancy=D, **size),
+    )
 
 
-def _check_mean_complexity(found: dict[str, list[tuple[float, float, float]]], n: int, delta: float) -> None:
+def _check_mean_complexity(found: dict[str, list[tuple[float, float, float]]], n: int) -> None:
     """P_out, the mean of P_in over the problems of one setting, against the bound of each of them."""
     for name in [key for key in found if key.startswith(f"P_in {n} ")]:
         values = found.pop(name)
@@ -170,19 +183,4 @@ def _margin(n: int, delta: float, rng: np.random.Generator) -> Checked:
     b = -float(w @ (means[0] + means[1])) / 2
     model = SimpleNamespace(coef_=w, intercept_=b, classes_=np.array([-1.0, 1.0]))
     reach = np.array([w @ center + b, w @ center - b]) / np.linalg.norm(w)
-    return "margin", float(norm.sf(reach).mean()), bounds.linear_margin_bound(model, X, y, delta)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Print how often each bound held."""
-    about = "How often each bound holds, on simulated problems with known errors."
-    parser = argparse.ArgumentParser(prog="outsample reproduce bounds", description=about)
-    parser.add_argument("--problems", type=int, default=200, help="number of problems, by default 200")
-    parser.add_argument("--delta", type=float, default=0.05, help="how often a bound may fail, by default 0.05")
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(arguments)
-    print(bounds_hold(asked.problems, asked.delta, asked.seed))
-
-
-if __name__ == "__main__":
-    main()
+    return "margin", float(norm.sf(reach).mean()), theorems.linear_margin_bound(model, X, y, delta)

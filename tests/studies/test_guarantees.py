@@ -4,11 +4,11 @@ import numpy as np
 
 from outsample.bounds.record import limit
 from outsample.hypotheses import StumpClassifier
-from outsample.studies.bounds_hold import _thresholded, _true_error, bounds_hold
+from outsample.studies.guarantees import _thresholded, _true_error, bounds
 
 
 def test_every_bound_holds_in_2000_problems(capsys):
-    study = bounds_hold(2000)
+    study = bounds.run(2000)
     print(study)
     assert study.all_hold
     assert len(study.names) == 12
@@ -21,7 +21,7 @@ def test_a_limit_that_is_no_bound_is_found_out(monkeypatch):
         return limit(holdout_error, 0.0, n=n_holdout, delta=delta, theorem="none", assumptions="none")
 
     monkeypatch.setattr("outsample.bounds.holdout_bound", no_gap)
-    study = bounds_hold(100)
+    study = bounds.run(100)
     assert not study.all_hold
     assert "some bound fails too often" in str(study)
 
