@@ -1,12 +1,11 @@
-"""Upper limits on the out-sample error that hold with probability 1 − δ: pure functions, 0–1 units.
+"""Upper bounds on the out-sample error that hold with probability 1 − δ: pure functions, 0–1 units.
 
-Every function has the constants its proof supports; where a source prints others, the result holds them as
-`printed`. A limit at or above 1 is reported as it is and called `vacuous`.
+Every function has the constants its proof supports; where a source prints others, the result holds the bound with those
+as `printed`. A bound at or above 1 is reported as it is and is `vacuous`.
 """
 
 from __future__ import annotations
 
-from outsample.bounds.margin import linear_margin_bound, margin_bound
 from outsample.bounds.permutation import (
     expected_permutation_bound,
     one_permutation_bound,
@@ -18,6 +17,8 @@ from outsample.bounds.uniform import (
     empirical_vc_bound,
     expected_discrepancy_bound,
     holdout_bound,
+    linear_margin_bound,
+    margin_bound,
     maximal_discrepancy_bound,
     rademacher_bound,
     shatter_bound,

@@ -6,23 +6,23 @@ P_in = E_π max_h (1/n) Σ y^π_i h(x_i) on ±1 labels is the permutation comple
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from outsample.bounds.record import (
     Bound,
     check_complexity,
-    check_delta,
     check_rate,
-    check_size,
     deviation,
     from_squared_units,
     limit,
 )
+from outsample.checks import probability, whole_number
 
 SETTING = "independent samples, two classes, and a complexity maximised over the whole hypothesis set"
 
 
-def permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+def permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """e_out of every hypothesis, the risk minimiser among them, from its in-sample error and P_in.
 
     e_in + P_in + ¼ [4√((8/n) ln(2/δ)) + √((8/n) ln(6/δ)) + 2√((16/n) ln(12/δ))].
@@ -35,7 +35,7 @@ def permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float =
     in_sample : error rate on the data, or one per model.
     complexity : P_in, the value of `permutation_complexity`, or one per model.
     """
-    n, delta = check_size(n), check_delta(delta)
+    n, delta = whole_number("n", n), probability("delta", delta)
     complexity = check_complexity(complexity)
     uniform = _uniform_deviation(n, delta / 2)
     corrected = from_squared_units(4 * deviation(n, delta / 2, 8) + uniform)
@@ -51,13 +51,13 @@ def permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float =
     )
 
 
-def expected_permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+def expected_permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """e_out of every hypothesis from P_out, where that mean over data sets is known (Theorem 5).
 
     e_in + P_out + ¼ [√((8/n) ln(3/δ)) + 2√((16/n) ln(6/δ))]. Printed: ¼ · 3√((8/n) ln(6/δ)); its Lemma 5 takes
     y_i − y''_i in {0, ±1}, but ±1 labels differ by ±2.
     """
-    n, delta = check_size(n), check_delta(delta)
+    n, delta = whole_number("n", n), probability("delta", delta)
     complexity = check_complexity(complexity)
     return limit(
         check_rate(in_sample),
@@ -70,9 +70,9 @@ def expected_permutation_bound(*, in_sample: Any, complexity: Any, n: int, delta
     )
 
 
-def permutation_complexity_bound(*, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+def permutation_complexity_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """P_out ≤ P_in + √((8/n) ln(1/δ)): the complexity on these data speaks for all data (Corollary 2)."""
-    n, delta = check_size(n), check_delta(delta)
+    n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
         check_complexity(complexity),
         deviation(n, delta, 8),
@@ -84,13 +84,13 @@ def permutation_complexity_bound(*, complexity: Any, n: int, delta: float = 0.05
     )
 
 
-def one_permutation_bound(*, complexity: Any, n: int, delta: float = 0.05) -> Bound:
+def one_permutation_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """P_in from the value max_h (1/n) Σ y^π_i h(x_i) of a single random permutation (Theorem 6).
 
     P_in ≤ value + (2 + 1/√(2 ln 4)) √((2/n) ln(4/δ)). Printed with ln(2/δ): the two events of the proof need
     δ/2 each, and the second already has ln(2/δ).
     """
-    n, delta = check_size(n), check_delta(delta)
+    n, delta = whole_number("n", n), probability("delta", delta)
     constant = 2 + 1 / math.sqrt(2 * math.log(4))
     return limit(
         check_complexity(complexity),

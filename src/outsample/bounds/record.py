@@ -1,48 +1,53 @@
-"""What a bound says, and the checks and units all bounds share."""
+"""The result of a bound, and the checks and units all bounds share."""
 
 from __future__ import annotations
 
 import html
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from outsample.checks import whole_number
+from outsample.running.arrays import Bools, Floats
 
 SQUARED_PER_ZERO_ONE = 4.0
 
+Numbers = float | Floats
+"""One number, or one per model."""
+Unit = TypeVar("Unit", float, Floats)
 
-def from_squared_units(value: Any) -> Any:
-    """Squared error on ±1 labels in 0–1 units: (y − g)² is 4 where the label is wrong and 0 elsewhere.
 
-    Every conversion between the units of the theory (squared) and of the library (0–1) is this one.
+def from_squared_units(value: Unit) -> Unit:
+    """A squared error on ±1 labels in 0–1 units: (y − g)² is 4 where the label is wrong and 0 elsewhere.
+
+    The only conversion between the units of the theory (squared) and of the library (0–1).
     """
     return value / SQUARED_PER_ZERO_ONE
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """An upper limit that holds with probability at least 1 − delta over data sets.
+    """An upper bound that holds with probability at least 1 − delta over data sets.
 
     Attributes
     ----------
-    value : the limit, with constants that the proof supports; above 1 it is reported as it is.
-    in_sample : the observed part; value = in_sample + gap.
+    value : the upper bound, with constants that the proof supports; above 1 it is reported as it is.
+    in_sample : the observed error or complexity; value = in_sample + gap.
     gap : what the theorem adds.
-    printed : the limit with the constants as the source prints them; equal to `value` where they are right.
-    n : samples.
-    delta : probability with which the limit may fail.
-    bounds : what is limited, in words.
+    printed : the bound with the constants as the source prints them; equal to `value` where they are right.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+    bounds : which quantity is bounded, in words.
     theorem : where it comes from.
     assumptions : what must be true for it to hold.
     """
 
-    value: Any
-    in_sample: Any
-    gap: Any
-    printed: Any
+    value: Numbers
+    in_sample: Numbers
+    gap: Numbers
+    printed: Numbers
     n: int
     delta: float
     bounds: str
@@ -50,8 +55,8 @@ class Bound:
     assumptions: str
 
     @property
-    def vacuous(self) -> Any:
-        """Whether the limit says nothing: no error rate and no complexity exceeds 1 anyway."""
+    def vacuous(self) -> bool | Bools:
+        """Whether the bound says nothing, being at or above 1, which no error rate and no complexity exceeds anyway."""
         empty = np.asarray(self.value) >= 1.0
         return bool(empty) if empty.ndim == 0 else empty
 
@@ -78,23 +83,32 @@ class Bound:
         return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
-def limit(observed: Any, gap: Any, *, n: int, delta: float, theorem: str, assumptions: str, **more: Any) -> Bound:
-    """A bound from its observed part and what the theorem adds; `printed_gap` where the source prints another."""
-    printed_gap = more.pop("printed_gap", gap)
+def limit(
+    observed: Numbers,
+    gap: Numbers,
+    *,
+    n: int,
+    delta: float,
+    theorem: str,
+    assumptions: str,
+    printed_gap: Numbers | None = None,
+    bounds: str = "out-sample error",
+) -> Bound:
+    """A bound from its observed part and the gap a theorem adds; `printed_gap` where the source prints another gap."""
     return Bound(
         value=as_number(observed + gap),
         in_sample=as_number(observed),
         gap=as_number(gap),
-        printed=as_number(observed + printed_gap),
+        printed=as_number(observed + (gap if printed_gap is None else printed_gap)),
         n=n,
         delta=delta,
-        bounds=more.pop("bounds", "out-sample error"),
+        bounds=bounds,
         theorem=theorem,
         assumptions=assumptions,
     )
 
 
-def as_number(value: Any) -> Any:
+def as_number(value: ArrayLike) -> Numbers:
     """A float where there is one number, an array where there are several."""
     array = np.asarray(value, dtype=np.float64)
     return float(array) if array.ndim == 0 else array
@@ -105,20 +119,8 @@ def deviation(n: float, delta: float, factor: float = 1.0) -> float:
     return math.sqrt(factor * math.log(1 / delta) / n)
 
 
-def check_delta(delta: float) -> float:
-    """delta as a probability strictly between 0 and 1."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
-    return float(delta)
-
-
-def check_size(n: Any, name: str = "n") -> int:
-    """A positive whole number of samples."""
-    return whole_number(name, n)
-
-
-def check_rate(error: Any, name: str = "in_sample") -> Any:
-    """An error rate, or several: 0–1 units."""
+def check_rate(error: ArrayLike, name: str = "in_sample") -> Numbers:
+    """An error rate in 0–1 units, or one per model."""
     rate = np.asarray(error, dtype=np.float64)
     if not np.all((rate >= 0) & (rate <= 1)):
         raise ValueError(
@@ -128,8 +130,8 @@ def check_rate(error: Any, name: str = "in_sample") -> Any:
     return as_number(rate)
 
 
-def check_complexity(complexity: Any) -> Any:
-    """A mean correlation of labels and hypotheses, or several."""
+def check_complexity(complexity: ArrayLike) -> Numbers:
+    """A mean correlation of labels and hypotheses, or one per model."""
     values = np.asarray(complexity, dtype=np.float64)
     if not np.all(np.abs(values) <= 1 + 1e-12):
         raise ValueError(f"complexity must be a correlation between -1 and 1, got {complexity!r}")

@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import outsample.bounds as bounds
-from outsample.bounds.record import Bound, check_delta, limit
-from outsample.checks import whole_number
+from outsample.bounds.record import Bound, limit
+from outsample.checks import probability, whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
@@ -46,7 +46,7 @@ class BoundCriterion(Criterion):
     delta: float = 0.05
 
     def __post_init__(self) -> None:
-        check_delta(self.delta)
+        probability("delta", self.delta)
 
     def check(self, problem: Problem) -> None:
         check_two_classes(self.name, problem)
