@@ -1,6 +1,7 @@
-"""Simulated problems whose true error is known: polynomials, a region of the plane, Friedman's functions.
+"""Simulated problems whose true error is known, and the real data sets of the paper.
 
-Each states its true risk: the expected loss of a given predictor on a new sample, noise included.
+Polynomials, a region of the plane and Friedman's functions state their true risk: the expected loss of a given
+predictor on a new sample, noise included. `load` reads the two-class data sets of the paper's Table 2.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,18 @@ from sklearn import datasets as generators
 from outsample.checks import entry
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import RandomState, seed_sequence
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "FriedmanProblem",
+    "LegendreProblem",
+    "PlaneProblem",
+    "friedman_problem",
+    "legendre_problem",
+    "load",
+    "plane_problem",
+]
 
 Sample = tuple[Array, Array]
 
@@ -180,17 +193,6 @@ def friedman_problem(kind: int = 1, noise: float = 1.0) -> FriedmanProblem:
     return FriedmanProblem(kind, noise)
 
 
-__all__ = [
-    "DATASETS",
-    "Dataset",
-    "FriedmanProblem",
-    "LegendreProblem",
-    "PlaneProblem",
-    "friedman_problem",
-    "legendre_problem",
-    "load",
-    "plane_problem",
-]
 ENVIRONMENT = "OUTSAMPLE_DATA"
 SHARE_TOLERANCE = 0.006
 NOT_PUBLIC = {"diffusion": "Diffusion, the ninth set of the paper, was never made public."}
@@ -244,7 +246,7 @@ DATASETS = {
 """The paper's sets, in the order of its tables. Mammographic mass: OpenML's copy lacks the BI-RADS column."""
 
 
-def load(name: str, data_home: Any = None) -> Dataset:
+def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """One of the sets of the paper's Table 2.
 
     Parameters

@@ -33,7 +33,7 @@ class HypothesisSet:
 
     minimises_training_error: ClassVar[bool] = True
 
-    def __init__(self, predictions: Any, classes: Any = None) -> None:
+    def __init__(self, predictions: ArrayLike, classes: ArrayLike | None = None) -> None:
         matrix = np.asarray(predictions)
         if matrix.ndim != 2 or matrix.size == 0:
             raise ValueError(f"predictions must have shape (hypotheses, samples), got {matrix.shape}")
@@ -103,7 +103,7 @@ def _shatters(labellings: NDArray[np.bool_], size: int) -> bool:
     )
 
 
-def threshold_hypotheses(x: Any) -> HypothesisSet:
+def threshold_hypotheses(x: ArrayLike) -> HypothesisSet:
     """All labellings of the points x, (n,), by sign(x − t) and its negation, constants included; VC dimension 2."""
     return stump_hypotheses(np.asarray(x, dtype=np.float64).reshape(-1, 1))
 

@@ -9,14 +9,12 @@ answer is infinity.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from outsample.running.arrays import Floats
 
-# How far from 1 a ratio d/n may be and still be 1: d is a sum of n rounded leverages.
+# A share 1 − d/n below this is zero up to rounding, because d is a sum of n rounded leverages.
 _ROUNDING = 1e-9
 
 
@@ -101,13 +99,13 @@ def vc(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def _left(q: Floats) -> Floats:
-    """1 − d/n, the share of degrees of freedom left over; 0 where rounding is all that is left."""
+    """1 − d/n, the share of degrees of freedom left for the error; 0 where it is zero up to rounding."""
     left = 1 - q
     return np.where(left > _ROUNDING, left, 0.0)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """The quotient, infinite where the denominator is not positive: also for a fit without any error."""
+    """The quotient; infinite where the denominator is not positive, also when the numerator is zero there."""
     positive = denominator > 0
     return np.where(positive, numerator / np.where(positive, denominator, 1.0), np.inf)
 
@@ -127,6 +125,6 @@ def _noise(sigma2: ArrayLike) -> Floats:
     return variance
 
 
-def _refuse(rule: str, value: Any, broken: Any) -> None:
+def _refuse(rule: str, value: ArrayLike, broken: np.bool_) -> None:
     if broken:
         raise ValueError(f"{rule}, got {value!r}")

@@ -13,8 +13,8 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.report.drawing import nice_ticks
 from outsample.report.page import report_page, write_report
+from outsample.report.svg import nice_ticks
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}

@@ -1,10 +1,9 @@
-"""Warnings that matter to this data set."""
+"""Cautions that a reader of a result needs, given its numbers and its data."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,20 +14,26 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
 from outsample.resampling.schemes import looks_real
+from outsample.running.arrays import Array
 
 FEW_ROWS = 100
+# Share of the most frequent class from which classes are called unequal.
 UNEQUAL = 0.75
+# Cells of the largest table that is searched for repeated rows.
 LARGEST_SEARCHED = 20_000_000
+# Names of columns that usually say which rows belong together.
 BELONGING = re.compile(
     r"(^|[_\s.-])(id|subject|patient|person|group|site|batch|user|customer|session|household)s?$", re.I
 )
 
 
-def cautions_about(result: Any, X: Table | None = None, y: ArrayLike | None = None, grouped: bool = False) -> list[str]:
+def cautions_about(
+    result: object, X: Table | None = None, y: ArrayLike | None = None, grouped: bool = False
+) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
     curves = _curves(result)
     estimates = _estimates(result)
-    found = [*_about_curves(curves, _places(result)), *_about_estimates(estimates)]
+    found = [*_about_curves(curves, _chosen(result)), *_about_estimates(estimates)]
     if isinstance(result, PermutationTest):
         found += result.notes
     if y is not None:
@@ -38,20 +43,21 @@ def cautions_about(result: Any, X: Table | None = None, y: ArrayLike | None = No
     return list(dict.fromkeys(found))
 
 
-def _curves(result: Any) -> dict[str, RiskCurve]:
+def _curves(result: object) -> dict[str, RiskCurve]:
     if hasattr(result, "curve_"):
         return {result.curve_.criterion: result.curve_}
     return dict(getattr(result, "curves", {}))
 
 
-def _estimates(result: Any) -> list[ErrorEstimate]:
+def _estimates(result: object) -> list[ErrorEstimate]:
     if isinstance(result, ErrorEstimate):
         return [result]
-    return [result.estimate_] if hasattr(result, "curve_") else list(getattr(result, "estimates", {}).values())
+    return [result.estimate_] if hasattr(result, "estimate_") else list(getattr(result, "estimates", {}).values())
 
 
-def _places(result: Any) -> dict[str, int]:
-    if hasattr(result, "curve_"):
+def _chosen(result: object) -> dict[str, int]:
+    """The model that each criterion chooses, by its place on the curve."""
+    if hasattr(result, "curve_") and hasattr(result, "best_params_"):
         setting = next(i for i, p in enumerate(result.curve_.params) if dict(p) == result.best_params_)
         return {result.curve_.criterion: setting}
     return dict(getattr(result, "chosen", {}))
@@ -74,7 +80,7 @@ def _about_estimates(estimates: list[ErrorEstimate]) -> Iterator[str]:
             yield note[0].upper() + note[1:].rstrip(".") + "."
 
 
-def _about_classes(y: Any, estimates: list[ErrorEstimate]) -> Iterator[str]:
+def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:
     if looks_real(y):
         return
     counts = np.unique(y, return_counts=True)[1]

@@ -1,4 +1,4 @@
-"""What a report says: numbers and sentences, before any of it becomes a page."""
+"""What a report says, in numbers and sentences, before it becomes a page."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def in_words(setting: Setting) -> str:
     return ", ".join(f"{name} = {_short(value)}" for name, value in setting.items()) or "the model as given"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -169,7 +169,7 @@ def _amount(estimate: ErrorEstimate, value: float) -> str:
     return f"{numeral(100 * value, 3)} %" if estimate.loss == "zero-one" else numeral(value)
 
 
-def content_of(result: Any, asked: Mapping[str, Any], rename: Rename, call: str) -> Content:
+def content_of(result: object, asked: Mapping[str, Any], rename: Rename, call: str) -> Content:
     """What there is to say about a result."""
     measured = not isinstance(result, PermutationTest | Audit)  # results that know their number of rows
     facts = [(name, str(value)) for name, value in asked.items() if not (measured and name == "rows")]
@@ -206,7 +206,7 @@ def _search(search: Any, asked: list[tuple[str, str]], rename: Rename, call: str
     )
 
 
-def _name(rule: Any) -> str:
+def _name(rule: object) -> str:
     return rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule))
 
 

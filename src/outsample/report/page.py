@@ -1,7 +1,8 @@
-"""From content to one HTML file."""
+"""The report as one HTML file."""
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Mapping
 from importlib.resources import files
@@ -18,18 +19,18 @@ from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.report.cautions import cautions_about
 from outsample.report.content import Chart, Content, content_of
-from outsample.report.drawing import MARKS, colour_of, dash_of, drawn, histogram
+from outsample.report.svg import MARKS, colour_of, dash_of, histogram, line_chart
 
 WIDE, NARROW = (760, 380), (370, 330)
 
 
-def write_report(result: Any, path: Any, **more: Any) -> None:
+def write_report(result: object, path: str | os.PathLike[str], **more: Any) -> None:
     """Write the report of a search, comparison, estimate, test or audit to a file; parameters as `report_page`."""
     Path(path).write_text(report_page(result, **more), encoding="utf-8")
 
 
 def report_page(
-    result: Any,
+    result: object,
     *,
     X: Table | None = None,
     y: ArrayLike | None = None,
@@ -38,14 +39,14 @@ def report_page(
     call: str = "",
     grouped: bool = False,
 ) -> str:
-    """The report as text; everything a user named is escaped, the same result gives the same page.
+    """The report as HTML; names given by the user are escaped, and the same result gives the same page.
 
     Parameters
     ----------
     result : a fitted search, or a Comparison, ErrorEstimate, PermutationTest or Audit.
     X, y : the data, for the warnings that need them.
     asked : facts to show under what was asked.
-    names : from a setting to the same setting under the names to show.
+    names : function from a setting to the same setting under the names to show.
     call : the command or Python call that gives this result again.
     grouped : whether rows that belong together were named.
     """
@@ -70,7 +71,7 @@ def _asset(name: str) -> str:
 def _drawings(content: Content) -> list[Markup]:
     sizes = {"wide": WIDE, "narrow": NARROW}
     if content.chart is not None:
-        return [drawn(content.chart, *size, kind) for kind, size in sizes.items()]
+        return [line_chart(content.chart, *size, kind) for kind, size in sizes.items()]
     if content.histogram is not None:
         return [histogram(content.histogram, *size, kind) for kind, size in sizes.items()]
     return []
@@ -93,7 +94,7 @@ def _legend(chart: Chart | None) -> list[dict[str, Any]]:
 
 
 def _numbers(chart: Chart | None) -> dict[str, Any] | None:
-    """What the page shows under the pointer, as text."""
+    """The texts that the page shows under the pointer."""
     if chart is None:
         return None
     lines = [

@@ -1,4 +1,4 @@
-"""Charts as SVG: drawn once wide and once narrow, coloured by the page's style sheet."""
+"""Charts as SVG, in a wide and a narrow form; colours come from the style sheet of the page."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Frame:
         return self.height - self.bottom - (self.height - self.top - self.bottom) * share
 
 
-def drawn(chart: Chart, width: float, height: float, kind: str) -> Markup:
+def line_chart(chart: Chart, width: float, height: float, kind: str) -> Markup:
     """The chart as an svg element."""
     low, high = _limits([line.values for line in chart.lines])
     frame = Frame(width, height, low, high, len(chart.settings), kind)
