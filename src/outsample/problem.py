@@ -18,7 +18,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.samples import AllRows, Data, as_data
 from outsample.data.tables import Table
 from outsample.data.target import Target
-from outsample.losses.base import RELATIVE_ROUNDING, Loss, Statistic, weighted_mean
+from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
@@ -132,7 +132,7 @@ class Question:
         return self.loss.rounding(self.y)
 
     @property
-    def statistic(self) -> Statistic | None:
+    def statistic(self) -> SufficientStatistic | None:
         """The summary of a fit that the loss is computed from; None where predictions themselves are shorter."""
         n_classes = self.target.n_classes or 0
         long = self.loss.statistic == "confusion" and n_classes**2 > self.n_samples

@@ -33,14 +33,14 @@ def cases():
     names = np.array(["ant", "bee", "cat"])
     return {
         "squared": (SquaredLoss(), real, values),
-        "squared, two outputs": (SquaredLoss().bound(None, 2), several, tables),
+        "squared, two outputs": (SquaredLoss().for_labels(None, 2), several, tables),
         "absolute": (AbsoluteLoss(), real, values),
-        "absolute, two outputs": (AbsoluteLoss().bound(None, 2), several, tables),
+        "absolute, two outputs": (AbsoluteLoss().for_labels(None, 2), several, tables),
         "zero-one": (ZeroOneLoss(), codes, guesses),
         "matrix": (MatrixLoss(COST), codes, guesses),
         "log": (LogLoss(), codes, shares(rng, *lead, n, 3)),
         "function": (CallableLoss(pinball), real, values),
-        "function of names": (CallableLoss(disagreement).bound(names, 1), codes, guesses),
+        "function of names": (CallableLoss(disagreement).for_labels(names, 1), codes, guesses),
     }
 
 
@@ -92,7 +92,7 @@ def test_squared_by_hand():
     np.testing.assert_array_equal(SquaredLoss().pointwise(y, guess), [1, 1, 9])
     assert SquaredLoss().risk(y, guess, np.array([1.0, 2.0, 1.0])) == 3.0
     assert SquaredLoss().crossed_mean(y, guess) == pytest.approx(11 / 3)
-    both = SquaredLoss().bound(None, 2)
+    both = SquaredLoss().for_labels(None, 2)
     assert both.pointwise(np.array([[1.0, 2.0]]), np.array([[3.0, 2.0]])).tolist() == [2.0]
 
 

@@ -13,7 +13,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -27,16 +26,6 @@ SAMPLE = 2**16
 IN_MEMORY = 64 * 2**20
 LONG_FILE = 50 * 2**20
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a text file holds its table: delimiter, decimal mark, column names and number of rows."""
-
-    delimiter: str
-    decimal: str
-    names: tuple[str, ...]
-    n_rows: int
 
 
 def read_table(source: str) -> pd.DataFrame:
@@ -116,15 +105,15 @@ def _parquet(file: BinaryIO, source: str) -> pd.DataFrame:
 def _csv(file: BinaryIO, source: str, size: int) -> pd.DataFrame:
     import pandas as pd
 
-    layout = _layout(file, source)
+    delimiter, decimal = _delimiter_and_decimal(file, source)
     file.seek(0)
     with warnings.catch_warnings(), _with_bar(file, size) as watched:
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         try:
             return pd.read_csv(
                 watched,
-                sep=layout.delimiter,
-                decimal=layout.decimal,
+                sep=delimiter,
+                decimal=decimal,
                 encoding="utf-8-sig",
                 skipinitialspace=True,
             )
@@ -132,8 +121,8 @@ def _csv(file: BinaryIO, source: str, size: int) -> pd.DataFrame:
             raise ValueError(f"{source} cannot be read as a table: {_first_line(error)}") from error
 
 
-def _layout(file: BinaryIO, source: str) -> Layout:
-    """Read the whole file once, line by line, so that an error message can name the line."""
+def _delimiter_and_decimal(file: BinaryIO, source: str) -> tuple[str, str]:
+    """The delimiter and the decimal mark; the whole file is read once, so that an error message can name the line."""
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     line = 0
     try:
@@ -143,20 +132,19 @@ def _layout(file: BinaryIO, source: str) -> Layout:
         delimiter = _delimiter(sample)
         text.seek(0)
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
-        names = _column_names(next(row for row in reader if row), source)
-        n_rows = 0
+        names = next(row for row in reader if row)
+        _check_names(names, source)
         for row in reader:
             line = reader.line_num
             if row and len(row) != len(names):
                 raise ValueError(f"{source} is ragged: line {line} has {len(row)} fields, the header has {len(names)}")
-            n_rows += bool(row)
     except UnicodeDecodeError:
         raise ValueError(f"{source} is not UTF-8 (near line {line + 1}); convert it, for example with iconv") from None
     except csv.Error as error:
         raise ValueError(f"{source} cannot be read as a table: {error} in line {line + 1}") from None
     finally:
         text.detach()
-    return Layout(delimiter, _decimal(sample, delimiter), names, n_rows)
+    return delimiter, _decimal(sample, delimiter)
 
 
 def _delimiter(sample: str) -> str:
@@ -181,12 +169,11 @@ def _decimal(sample: str, delimiter: str) -> str:
     return "," if any(DECIMAL_COMMA.fullmatch(field) for field in fields) else "."
 
 
-def _column_names(names: list[str], source: str) -> tuple[str, ...]:
+def _check_names(names: list[str], source: str) -> None:
     stripped = [name.strip() for name in names]
     twice = [name for name, often in Counter(stripped).items() if often > 1 and name]
     if twice:
         raise ValueError(f"{source} has {stripped.count(twice[0])} columns named {twice[0]!r}; names must differ")
-    return tuple(stripped)
 
 
 @contextmanager

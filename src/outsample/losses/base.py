@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outsample.running.arrays import Array, Floats
 
-Statistic = Literal["confusion", "moments"]
+SufficientStatistic = Literal["confusion", "moments"]
 
 RELATIVE_ROUNDING = 1e-12
 LABELS = ("y", "prediction")
@@ -48,7 +48,7 @@ class Loss(ABC):
     name : the word for it in results.
     task : the kind of learner it judges.
     responses : prediction methods it can read, the preferred one first.
-    statistic : a summary per fit that is all this loss needs, if there is one.
+    statistic : the sufficient statistic of a fit, from which this loss can be computed, if there is one.
     unit_interval : whether every loss lies in {0, 1}, so that binomial and Hoeffding arguments apply.
     per_row : whether every row has a loss of its own; otherwise the loss judges a whole set of predictions.
     quadratic : whether it is the squared error, for which linear smoothers have closed forms.
@@ -58,7 +58,7 @@ class Loss(ABC):
     name: str
     task: Literal["classification", "regression", "any"] = "any"
     responses: tuple[str, ...] = ("predict",)
-    statistic: Statistic | None = None
+    statistic: SufficientStatistic | None = None
     unit_interval: bool = False
     per_row: bool = True
     quadratic: bool = False
@@ -74,7 +74,7 @@ class Loss(ABC):
         """What an out-sample value of this loss is, in words."""
         return f"the expected {self.name} loss on a new sample"
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         """This loss, told what the labels are: their classes (None for regression) and number of outputs."""
         return self
 

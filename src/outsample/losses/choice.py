@@ -40,7 +40,7 @@ def choose_loss(loss: LossLike, target: Target, estimator: BaseEstimator, weight
     ValueError
         When the name is unknown or the loss does not fit the learner.
     """
-    chosen = as_loss(loss, target).bound(target.classes, target.n_outputs)
+    chosen = as_loss(loss, target).for_labels(target.classes, target.n_outputs)
     _check_task(chosen, target, estimator)
     if isinstance(chosen, OwnScore):
         if weighted and not takes_weight(estimator, "score"):

@@ -56,7 +56,7 @@ class SquaredLoss(Loss):
     def range(self) -> tuple[float, float]:
         return 0.0, np.inf
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return SquaredLoss(multioutput=n_outputs > 1)
 
     def pointwise(self, y: Array, prediction: Array) -> Array:
@@ -92,7 +92,7 @@ class AbsoluteLoss(Loss):
     def range(self) -> tuple[float, float]:
         return 0.0, np.inf
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return AbsoluteLoss(multioutput=n_outputs > 1)
 
     def pointwise(self, y: Array, prediction: Array) -> Array:
@@ -244,7 +244,7 @@ class MatrixLoss(Loss):
     def range(self) -> tuple[float, float]:
         return float(self.matrix.min()), float(self.matrix.max())
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         if classes is not None and len(classes) != len(self.matrix):
             raise ValueError(
                 f"loss: the matrix is for {len(self.matrix)} classes, y has {len(classes)}: {classes.tolist()[:10]}"
@@ -322,7 +322,7 @@ class CallableLoss(Loss):
     def name(self) -> str:  # type: ignore[override]
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         if n_outputs > 1:
             raise ValueError(
                 f"loss {self.name}: a function of one loss per sample needs a single output, y has {n_outputs}"

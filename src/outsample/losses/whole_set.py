@@ -102,7 +102,7 @@ class SetFunctionLoss(SetLoss):
     def trailing(self) -> bool:  # type: ignore[override]
         return self.multioutput
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
 
     def takes_weight(self) -> bool:
@@ -154,7 +154,7 @@ class ScorerLoss(SetLoss):
         worst, best = known[0] if known else (-np.inf, np.inf)
         return -best, -worst
 
-    def bound(self, classes: Array | None, n_outputs: int) -> Loss:
+    def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
 
     def reading(self, available: tuple[str, ...]) -> ScorerLoss:

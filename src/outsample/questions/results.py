@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from outsample.questions.contest import Outcome
 from outsample.running.arrays import Floats
 
-Columns = dict[str, Any]
+CvResults = dict[str, Any]
 
 
-def results_table(outcome: Outcome) -> Columns:
+def results_table(outcome: Outcome) -> CvResults:
     """One entry per setting, in the order of the user's grid.
 
     Scores are greater-is-better. Fits are shared between the models of a path, so the time of a fit is the time of the
@@ -22,7 +22,7 @@ def results_table(outcome: Outcome) -> Columns:
     curve = outcome.curve
     back = np.argsort(outcome.positions, kind="stable")
     settings = [dict(curve.params[i]) for i in back]
-    table: Columns = _times(curve.seconds, len(settings))
+    table: CvResults = _times(curve.seconds, len(settings))
     table |= _parameter_columns(settings)
     table["params"] = settings
     mean, deviation = _scores(outcome, back, table)
@@ -41,15 +41,15 @@ def _reported(outcome: Outcome, name: str, values: Floats) -> Floats:
     return values if name.endswith("error") else np.asarray(outcome.curve.loss.reported(values))
 
 
-def _times(seconds: float, n_settings: int) -> Columns:
+def _times(seconds: float, n_settings: int) -> CvResults:
     share, zero = np.full(n_settings, seconds / n_settings), np.zeros(n_settings)
     return {"mean_fit_time": share, "std_fit_time": zero, "mean_score_time": zero.copy(), "std_score_time": zero.copy()}
 
 
-def _parameter_columns(settings: list[dict[str, Any]]) -> Columns:
+def _parameter_columns(settings: list[dict[str, Any]]) -> CvResults:
     """param_* columns, masked where a setting does not name the parameter."""
     names = dict.fromkeys(name for setting in settings for name in setting)
-    columns: Columns = {}
+    columns: CvResults = {}
     for name in names:
         given = [name in setting for setting in settings]
         values = [setting.get(name) for setting in settings]
@@ -68,7 +68,7 @@ def _tidy(values: list[Any], complete: bool) -> NDArray[Any]:
     return column
 
 
-def _scores(outcome: Outcome, back: NDArray[np.intp], table: Columns) -> tuple[Floats, Floats]:
+def _scores(outcome: Outcome, back: NDArray[np.intp], table: CvResults) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the score over splits; a single value where rows are not split."""
     curve = outcome.curve
     mean, scores = curve.scores[back], curve.fold_scores

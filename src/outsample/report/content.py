@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,10 @@ class Histogram:
     values: Floats
     observed: float
     across: str
-    observed_name: str = "the real labels"
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Headings and rows of text; the first `words` columns are words, the others numbers."""
 
     headings: Sequence[str]
@@ -85,13 +84,11 @@ class Content:
     title: str
     answer: str
     asked: Sequence[tuple[str, str]]
-    table: Table
+    table: TextTable
     meanings: Sequence[tuple[str, str]]
     reproduce: str
     chart: Chart | None = None
     histogram: Histogram | None = None
-    cautions: Sequence[str] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 MEANINGS = {
@@ -215,7 +212,7 @@ def _asked_of(curve: RiskCurve) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in facts.items()]
 
 
-def _rules_table(curve: RiskCurve, rename: Rename, used: str, best: int) -> Table:
+def _rules_table(curve: RiskCurve, rename: Rename, used: str, best: int) -> TextTable:
     """What each rule would choose; the one used first."""
     chosen = {used: best}
     for name, rule in RULES.items():
@@ -227,7 +224,7 @@ def _rules_table(curve: RiskCurve, rename: Rename, used: str, best: int) -> Tabl
         [name + (" (used)" if name == used else ""), in_words(rename(curve.params[i])), *numbers_of(curve.estimate(i))]
         for name, i in chosen.items()
     ]
-    return Table(("rule", "chosen", *NUMBERS), rows)
+    return TextTable(("rule", "chosen", *NUMBERS), rows)
 
 
 def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename, call: str) -> Content:
@@ -241,7 +238,7 @@ def _comparison(found: Comparison, asked: list[tuple[str, str]], rename: Rename,
         title="Which criterion to believe?",
         answer=_agreement(found, rename),
         asked=[*asked, *facts, ("rule", found.rule)],
-        table=Table(("criterion", "chosen", *NUMBERS), rows),
+        table=TextTable(("criterion", "chosen", *NUMBERS), rows),
         meanings=_meanings(found.curves),
         reproduce=call,
         chart=chart_of(found.curves, found.chosen, rename),
@@ -281,7 +278,7 @@ def _estimate(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> 
         answer=f"Expect {expected(found)}; on the rows it was fitted to, the {found.loss} is "
         f"{numeral(found.in_sample)}.",
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
-        table=Table(("criterion", *NUMBERS), [[found.criterion, *numbers_of(found)]], words=1),
+        table=TextTable(("criterion", *NUMBERS), [[found.criterion, *numbers_of(found)]], words=1),
         meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
         reproduce=call,
     )
@@ -297,7 +294,7 @@ def _test(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Co
         title="Is there anything there?",
         answer=f"{_verdict(found)}: p = {found.pvalue:.3g} over {len(found.null)} permutations of the labels.",
         asked=[*asked, ("alternative", found.alternative)],
-        table=Table(
+        table=TextTable(
             ("statistic", "value", "p-value", "permutations", "fits", "seconds"),
             [[*cells, numeral(found.seconds, 2)]],
             words=1,
@@ -323,7 +320,7 @@ def _audit(found: Audit, asked: list[tuple[str, str]], call: str) -> Content:
         title="Is the procedure honest?",
         answer=found.sentence,
         asked=asked,
-        table=Table(("reported", "no information", "optimism", "corrected", "p-value"), [cells], words=0),
+        table=TextTable(("reported", "no information", "optimism", "corrected", "p-value"), [cells], words=0),
         meanings=[
             ("reported", "the error the procedure reports on the real labels."),
             ("no information", "the error of the best constant guess: on shuffled labels nothing honest is below it."),

@@ -214,7 +214,7 @@ def histogram(record: Histogram, width: float, height: float, kind: str) -> Mark
         Markup('<line class="observed" x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>').format(
             at, at, frame.top, height - frame.bottom
         ),
-        _text(at + shift, frame.top + 10, f"{record.observed_name}: {record.observed:.4g}", side, "axis"),
+        _text(at + shift, frame.top + 10, f"the real labels: {record.observed:.4g}", side, "axis"),
         _text(width / 2, height - 8, record.across, "middle", "axis"),
     ]
     return _svg(frame, f"distribution of {record.across}", Markup("").join([*bars, *ticks, *seen]))
