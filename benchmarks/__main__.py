@@ -1,8 +1,9 @@
 """All benchmarks as Markdown: ratios against peers, every side measured in the same run, medians of repeats.
 
-python benchmarks                              # everything, about 20 minutes
+python benchmarks                              # everything against peers, about 20 minutes
 python benchmarks trees neighbors --quick      # parts of it
 python benchmarks --write benchmarks/RESULTS.md
+python benchmarks walk --show                  # which files of the library three calls pass
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ TITLES = {
     "alo": "Approximate leave-one-out",
     "first_use": "First use",
 }
+WALK = "walk"
 
 
 def report(names: list[str], repeats: int, quick: bool) -> Iterator[str]:
@@ -46,13 +48,19 @@ def report(names: list[str], repeats: int, quick: bool) -> Iterator[str]:
 def main() -> None:
     """Measure, print and, if asked to, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*TITLES, []], default=[], metavar="name", help=", ".join(TITLES))
+    names = [*TITLES, WALK]
+    parser.add_argument("names", nargs="*", choices=[*names, []], default=[], metavar="name", help=", ".join(names))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small data only")
     parser.add_argument("--write", type=Path, metavar="FILE", help="keep the report in a file as well")
+    parser.add_argument("--show", action="store_true", help="with walk, also the files in order")
     options = parser.parse_args()
     lines = []
-    for line in report(options.names or list(TITLES), options.repeats, options.quick):
+    if WALK in options.names:
+        walked = import_module(WALK).lines(options.repeats, options.quick, options.show)
+    else:
+        walked = report(options.names or list(TITLES), options.repeats, options.quick)
+    for line in walked:
         print(line, flush=True)
         lines.append(line)
     if options.write is not None:

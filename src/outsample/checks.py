@@ -15,7 +15,7 @@ FEW_NAMES = 15
 
 def is_integer(value: object, least: int) -> bool:
     """Whether a value is an integer of at least `least`; a float never is."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+    return isinstance(value, numbers.Integral) and _is_number(value) and value >= least
 
 
 def whole_number(name: str, value: object, least: int = 1, *, instead: str = "") -> int:

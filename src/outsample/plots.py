@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outsample.questions.contest import checked_choice
-from outsample.rules import Rule, as_rule
+from outsample.rules import RuleLike, as_rule
 from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ STYLES = ("-", "--", ":", "-.")
 HATCHES = ("", "//", "..", "xx")
 
 
-def validation_curve(curve: RiskCurve, rules: Iterable[str | Rule] = ("minimum",), ax: Axes | None = None) -> Axes:
+def validation_curve(curve: RiskCurve, rules: Iterable[RuleLike] = ("minimum",), ax: Axes | None = None) -> Axes:
     """In-sample error, optimism as a band, the estimate with its standard error, and each rule's choice."""
     ax = _axes(ax)
     labels, across = _models(curve)

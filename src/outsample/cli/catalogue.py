@@ -106,7 +106,7 @@ def demo(
     print(_indented(f"max_leaf_nodes = {search.best_params_['max_leaf_nodes']}\n{search.estimate_}"))
 
     print("3  Do other criteria agree, and what do they cost?")
-    criteria: list[Any] = [
+    criteria: list[str | outsample.Criterion] = [
         "permutation",
         "kfold",
         outsample.LeaveOneOut(50),

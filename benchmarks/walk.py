@@ -1,0 +1,96 @@
+"""How far three calls walk through the library: the files whose functions they enter, one after the other.
+
+Counted are Python functions of `outsample` entered in the main thread, in the second of two runs. Properties, `__len__`,
+lambdas, comprehensions, generators that go on and module-level code are not. A switch is an entry into another file of
+the library than the entry before.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import groupby
+from pathlib import Path
+from types import CodeType, FrameType
+
+import numpy as np
+from measuring import table
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import outsample
+from outsample import GridSearch, cli, estimate
+
+HOME = Path(outsample.__file__).parent
+NOT_COUNTED = {"<module>", "<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "__len__", "__get__"}
+
+
+def lines(repeats: int, quick: bool, show: bool = False) -> Iterator[str]:
+    """The table and, with `show`, the files of every call in the order they are entered."""
+    with tempfile.TemporaryDirectory() as folder:
+        walks = {name: walk(call) for name, call in calls(Path(folder)).items()}
+    rows = [[f"`{name}`", str(len(set(files))), str(len(files) - 1)] for name, files in walks.items()]
+    yield from table(["call", "files", "switches"], rows)
+    for name, files in walks.items() if show else ():
+        yield f"`{name}`: {' → '.join(files)}"
+        yield ""
+
+
+def calls(folder: Path) -> dict[str, Callable[[], object]]:
+    """A search along one path, an estimate by refitting, and a search on the command line."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    file = folder / "table.csv"
+    with file.open("w", newline="") as opened:
+        csv.writer(opened).writerows([["a", "b", "c", "d", "y"], *np.column_stack([X, y]).tolist()])
+    select = ["select", str(file), "--target", "y", "--model", "tree", "--grid", "max_leaf_nodes=2:50"]
+
+    def command() -> None:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            cli.app(select, standalone_mode=False)
+
+    return {
+        "GridSearch(tree, max_leaf_nodes 2 … 50).fit(X, y)": lambda: GridSearch(
+            DecisionTreeClassifier(), {"max_leaf_nodes": range(2, 51)}
+        ).fit(X, y),
+        "estimate(GaussianNB(), X, y)": lambda: estimate(GaussianNB(), X, y),
+        "outsample select FILE --target y --model tree --grid max_leaf_nodes=2:50": command,
+    }
+
+
+def walk(call: Callable[[], object]) -> list[str]:
+    """Files entered by the second run of a call, in order; entries into the same file in a row are one."""
+    call()
+    accessors, entered, generators = properties(), [], set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if event != "call" or code.co_name in NOT_COUNTED or code in accessors or frame in generators:
+            return
+        if code.co_flags & inspect.CO_GENERATOR:
+            generators.add(frame)
+        file = Path(code.co_filename)
+        if HOME in file.parents:
+            entered.append(str(file.relative_to(HOME)))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return [file for file, _ in groupby(entered)]
+
+
+def properties() -> set[CodeType]:
+    """Code of the properties, cached or not, of all classes of the library that are loaded."""
+    loaded = [module for name, module in sys.modules.items() if name.partition(".")[0] == "outsample"]
+    classes = {value for module in loaded for value in vars(module).values() if isinstance(value, type)}
+    members = [member for owner in classes for member in vars(owner).values()]
+    functions = [getattr(member, name, None) for member in members for name in ("fget", "func", "function")]
+    return {function.__code__ for function in functions if inspect.isfunction(function)}
