@@ -1,8 +1,8 @@
 """How far three calls walk through the library: the files whose functions they enter, one after the other.
 
-Counted are Python functions of `outsample` entered in the main thread, in the second of two runs. Properties, `__len__`,
-lambdas, comprehensions, generators that go on and module-level code are not. A switch is an entry into another file of
-the library than the entry before.
+Counted are Python functions of `outsample` entered in the main thread, in the second of two runs; not counted are
+properties, `__len__`, lambdas, comprehensions, generators that are resumed, and module-level code. A switch is an entry
+into another file of the library than the entry before.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ def properties() -> set[CodeType]:
     loaded = [module for name, module in sys.modules.items() if name.partition(".")[0] == "outsample"]
     classes = {value for module in loaded for value in vars(module).values() if isinstance(value, type)}
     members = [member for owner in classes for member in vars(owner).values()]
-    functions = [getattr(member, name, None) for member in members for name in ("fget", "func", "function")]
+    functions = [getattr(member, name, None) for member in members for name in ("fget", "func", "_compute")]
     return {function.__code__ for function in functions if inspect.isfunction(function)}
