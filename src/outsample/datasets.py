@@ -265,7 +265,7 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     entry("data set", name, DATASETS)
     home = data_home or os.environ.get(ENVIRONMENT)
     X, y = _from_folder(Path(home), name) if home else _from_openml(name)
-    return _checked(Dataset(X, y, name))
+    return _as_in_table_2(Dataset(X, y, name))
 
 
 def _from_folder(home: Path, name: str) -> tuple[Array, Array]:
@@ -290,8 +290,8 @@ def _from_openml(name: str) -> tuple[Array, Array]:
     return table.to_numpy(np.float64), source.is_positive(found.target.to_numpy()).astype(np.int64)
 
 
-def _checked(data: Dataset) -> Dataset:
-    """The data set, if it is the one of Table 2."""
+def _as_in_table_2(data: Dataset) -> Dataset:
+    """The data set; an error where its size or its share of ones is not that of Table 2."""
     source = DATASETS[data.name]
     if data.X.shape != (source.n, source.d):
         found = " × ".join(map(str, data.X.shape))

@@ -24,7 +24,7 @@ def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     >>> float(fpe(1.0, 5, 20))
     1.6666666666666667
     """
-    error, q, _ = _checked(in_sample, dof, n)
+    error, q, _ = _arrays(in_sample, dof, n)
     return _ratio(error * (1 + q), _left(q))
 
 
@@ -34,7 +34,7 @@ def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     >>> float(gcv(1.0, 10, 20))
     4.0
     """
-    error, q, _ = _checked(in_sample, dof, n)
+    error, q, _ = _arrays(in_sample, dof, n)
     return _ratio(error, _left(q) ** 2)
 
 
@@ -50,7 +50,7 @@ def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: Array
     >>> float(mallows_cp(1.0, 5, 20, sigma2=2.0))
     2.0
     """
-    error, q, _ = _checked(in_sample, dof, n)
+    error, q, _ = _arrays(in_sample, dof, n)
     return np.asarray(error + 2 * _noise(sigma2) * q)
 
 
@@ -66,7 +66,7 @@ def aic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     >>> float(aic(1.0, 5, 20))
     1.6487212707001282
     """
-    error, q, _ = _checked(in_sample, dof, n)
+    error, q, _ = _arrays(in_sample, dof, n)
     return np.asarray(error * np.exp(2 * q) if sigma2 is None else error + 2 * _noise(sigma2) * q)
 
 
@@ -79,7 +79,7 @@ def bic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     >>> float(bic(1.0, 5, np.e**2, sigma2=0.0))
     1.0
     """
-    error, q, n_samples = _checked(in_sample, dof, n)
+    error, q, n_samples = _arrays(in_sample, dof, n)
     price = np.log(n_samples) * q
     return np.asarray(error * np.exp(price) if sigma2 is None else error + _noise(sigma2) * price)
 
@@ -92,7 +92,7 @@ def vc(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     >>> bool(np.isinf(vc(1.0, 15, 20)))
     True
     """
-    error, q, n_samples = _checked(in_sample, dof, n)
+    error, q, n_samples = _arrays(in_sample, dof, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         capacity = np.where(q > 0, q - q * np.log(q), 0.0) + np.log(n_samples) / (2 * n_samples)
     return _ratio(error, np.where(_left(q) > 0, 1 - np.sqrt(np.maximum(capacity, 0.0)), 0.0))
@@ -110,7 +110,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.where(positive, numerator / np.where(positive, denominator, 1.0), np.inf)
 
 
-def _checked(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def _arrays(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """(in-sample error, d/n, n) as arrays."""
     error, d, n_samples = (np.asarray(value, dtype=np.float64) for value in (in_sample, dof, n))
     _refuse("in_sample must not be negative", in_sample, (error < 0).any())

@@ -31,7 +31,7 @@ def validation_curve(curve: RiskCurve, rules: Iterable[RuleLike] = ("minimum",),
     ax = _axes(ax)
     labels, across = _models(curve)
     place = np.arange(len(labels))
-    in_sample, out_sample = _shown(curve, curve.in_sample), _shown(curve, curve.out_sample)
+    in_sample, out_sample = _loss_values(curve, curve.in_sample), _loss_values(curve, curve.out_sample)
     ax.fill_between(place, in_sample, out_sample, color=COLOURS[1], alpha=0.12, label="optimism")
     ax.plot(place, in_sample, ":", color="#555555", label="in-sample")
     ax.plot(place, out_sample, "-", color=COLOURS[0], marker="o", markersize=3, label=_plain(curve.estimand))
@@ -53,7 +53,7 @@ def criteria_curves(comparison: Comparison, ax: Axes | None = None) -> Axes:
     first = next(iter(comparison.curves.values()))
     place = np.arange(len(first))
     for i, (name, curve) in enumerate(comparison.curves.items()):
-        risk, best = _shown(curve, curve.out_sample), comparison.chosen[name]
+        risk, best = _loss_values(curve, curve.out_sample), comparison.chosen[name]
         ax.plot(place, risk, **_look(i), markersize=4, label=f"{name}: {curve.estimand}")
         ax.plot(place[best], risk[best], "o", markersize=11, fillstyle="none", color=_look(i)["color"])
     _name_axes(ax, *_models(first), f"out-sample {first.loss.name}")
@@ -89,8 +89,8 @@ def _look(i: int) -> dict[str, Any]:
     }
 
 
-def _shown(curve: RiskCurve, values: Floats) -> Floats:
-    """In the scale of the user's loss; infinite values leave a gap."""
+def _loss_values(curve: RiskCurve, values: Floats) -> Floats:
+    """Values in the units of the user's loss; not a number, which leaves a gap, where they are infinite."""
     shown = np.asarray(curve.loss.reported(values), dtype=np.float64)
     return np.where(np.isfinite(shown), shown, np.nan)
 

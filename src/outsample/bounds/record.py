@@ -94,7 +94,7 @@ def limit(
     printed_gap: Numbers | None = None,
     bounds: str = "out-sample error",
 ) -> Bound:
-    """A bound from its observed part and the gap a theorem adds; `printed_gap` where the source prints another gap."""
+    """A bound from an observed quantity and the gap a theorem adds; `printed_gap` where the source prints another."""
     return Bound(
         value=as_number(observed + gap),
         in_sample=as_number(observed),

@@ -100,8 +100,8 @@ def learner_for(model: str, data: PreparedTable, *, scale: bool = False, say: Sa
     own = _model_steps(model, data.task)
     names: dict[str, str] = {}
     alone = len(steps) + len(own) == 1
-    for step, part in own:
-        names |= {name: name if alone else f"{step}__{name}" for name in part.get_params()}
+    for step, estimator in own:
+        names |= {name: name if alone else f"{step}__{name}" for name in estimator.get_params()}
     return Learner(own[0][1] if alone else Pipeline([*steps, *own]), names, model)
 
 
@@ -147,18 +147,18 @@ def _preparation(data: PreparedTable, say: Say) -> list[tuple[str, Any]]:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
-    parts: list[tuple[str, Any, list[str]]] = []
+    transformers: list[tuple[str, Any, list[str]]] = []
     if data.incomplete:
-        parts.append(("complete", SimpleImputer(strategy="median"), list(data.incomplete)))
+        transformers.append(("complete", SimpleImputer(strategy="median"), list(data.incomplete)))
         say(f"missing values become the column's median, inside the pipeline: {', '.join(data.incomplete)}")
     if data.categorical:
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False)
-        parts.append(("encode", encoder, list(data.categorical)))
+        transformers.append(("encode", encoder, list(data.categorical)))
         say(
             "categories become one column each, a missing value being one of them, inside the pipeline: "
             + ", ".join(data.categorical)
         )
-    return [("prepare", ColumnTransformer(parts, remainder="passthrough"))]
+    return [("prepare", ColumnTransformer(transformers, remainder="passthrough"))]
 
 
 def _mention_units(data: PreparedTable, say: Say) -> None:

@@ -100,7 +100,7 @@ def _listed(names: Sequence[object], most: int = 12) -> str:
 
 
 def _complete(frame: pd.DataFrame, needed: list[str], say: Say) -> pd.DataFrame:
-    """The rows in which target, groups and weights are known."""
+    """The rows in which the target, the group and the weight are not missing."""
     for name in needed:
         unknown = int(frame[name].isna().sum())
         if unknown == len(frame):
@@ -193,7 +193,7 @@ def _labels(column: pd.Series, positive: str | None) -> Array:
 
 
 def _against_the_rest(values: Array, found: Array, positive: str, name: str) -> Array:
-    """1 where the label is the positive one, else 0."""
+    """Labels of one class against the rest: 1 for the positive class, 0 for all others."""
     matching = [label for label in found.tolist() if str(label) == positive or _same_number(label, positive)]
     if not matching:
         raise ValueError(f"the target {name!r} never is {positive!r}; it has {_listed(found.tolist())}")

@@ -24,7 +24,7 @@ IN_ASCII = dict(zip("±−–—…→²·×≤≥“”", SPELLINGS, strict=Tru
 
 
 def prepare_streams() -> None:
-    """Give closed streams the null device, and those that cannot write a character a way to say it."""
+    """Replace closed streams by the null device; characters that a stream cannot encode are spelled in ASCII."""
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if getattr(sys, name) is None:
             setattr(sys, name, _null_device(number, mode))
@@ -45,14 +45,14 @@ def _null_device(number: int, mode: str) -> Any:
 
 
 def _ascii_spelling(error: UnicodeError) -> tuple[str, int]:
-    """What a stream cannot encode, spelled in ASCII; characters without a spelling by their number."""
+    """Error handler of a codec: characters it cannot encode, spelled in ASCII or, without a spelling, escaped."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     return "".join(IN_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
 
 
 def writes_every_character() -> bool:
-    """Whether standard output knows all of Unicode."""
+    """Whether standard output can encode all of Unicode."""
     return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
 
 
@@ -230,5 +230,5 @@ def _plain(value: object) -> object:
 
 
 def typed_command() -> str:
-    """The command as it was typed, so that it can be typed again."""
+    """The command as it was typed, quoted for a shell."""
     return shlex.join(["outsample", *sys.argv[1:]])

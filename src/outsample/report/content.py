@@ -61,7 +61,7 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """A distribution and where the real data stand in it."""
+    """A distribution under permuted labels, and the value observed on the real ones."""
 
     values: Floats
     observed: float
@@ -98,7 +98,7 @@ MEANINGS = {
     "± data": "standard error: how far the number may be off because this data set is one of many; draws do not "
     "shrink it.",
     "± draws": "Monte-Carlo error: how far the number may be off because only so many resamples were drawn.",
-    "fits": "learning episodes spent; models that come from one fit count once.",
+    "fits": "how often a learner was fitted; models that come from one fit count once.",
 }
 
 
@@ -120,9 +120,9 @@ def chart_of(
         return None
     settings = [rename(setting) for setting in first.params]
     names = list(dict.fromkeys(name for setting in settings for name in setting))
-    fitted = Line("in-sample", _reported(first, first.in_sample), kind="in-sample")
+    fitted = Line("in-sample", _loss_values(first, first.in_sample), kind="in-sample")
     lines = [
-        Line(name, _reported(curve, curve.out_sample), curve.standard_error if with_band else None, chosen[name])
+        Line(name, _loss_values(curve, curve.out_sample), curve.standard_error if with_band else None, chosen[name])
         for name, curve in curves.items()
     ]
     return Chart(
@@ -134,7 +134,7 @@ def chart_of(
     )
 
 
-def _reported(curve: RiskCurve, values: Floats) -> Floats:
+def _loss_values(curve: RiskCurve, values: Floats) -> Floats:
     shown = np.asarray(curve.loss.reported(values), dtype=np.float64)
     return np.where(np.isfinite(shown), shown, np.nan)
 
@@ -153,7 +153,7 @@ def numbers_of(estimate: ErrorEstimate) -> list[str]:
     ]
 
 
-def expected(estimate: ErrorEstimate) -> str:
+def expectation(estimate: ErrorEstimate) -> str:
     """What to expect on new data, in words."""
     bar = "" if estimate.standard_error is None else f" ± {_amount(estimate, estimate.standard_error)}"
     value = _amount(estimate, estimate.out_sample)
@@ -167,7 +167,7 @@ def _amount(estimate: ErrorEstimate, value: float) -> str:
 
 
 def content_of(result: object, asked: Mapping[str, Any], rename: Rename, call: str) -> Content:
-    """What there is to say about a result."""
+    """The content of the report of a result."""
     measured = not isinstance(result, PermutationTest | Audit)  # results that know their number of rows
     facts = [(name, str(value)) for name, value in asked.items() if not (measured and name == "rows")]
     if isinstance(result, Comparison):
@@ -187,11 +187,11 @@ def _search(search: Any, asked: list[tuple[str, str]], rename: Rename, call: str
     curve, estimate = search.curve_, search.estimate_
     best = next(i for i, setting in enumerate(curve.params) if dict(setting) == search.best_params_)
     answer = (
-        f"Use {in_words(rename(search.best_params_))}: {expected(estimate)}. It was chosen among {len(curve)} models "
-        f"by the rule {_name(search.rule)} on the estimates of {curve.criterion}."
+        f"Use {in_words(rename(search.best_params_))}: {expectation(estimate)}. It was chosen among {len(curve)} "
+        f"models by the rule {_name(search.rule)} on the estimates of {curve.criterion}."
     )
     if search.honest is not None:
-        answer += f" Of the whole search, choosing included, expect {expected(search.honest_score_)}."
+        answer += f" Of the whole search, choosing included, expect {expectation(search.honest_score_)}."
     return Content(
         title="Which model?",
         answer=answer,
@@ -258,7 +258,7 @@ def _agreement(found: Comparison, rename: Rename) -> str:
 
 
 def _choices(settings: dict[str, dict[str, Any]]) -> str:
-    """Who chooses what; a parameter that is alone is named once."""
+    """Which criteria choose which setting; where settings have one parameter, it is named once."""
     parameters = {name for setting in settings.values() for name in setting}
     alone = next(iter(parameters)) if len(parameters) == 1 else None
     chosen: dict[str, list[str]] = {}
@@ -275,7 +275,7 @@ def _estimate(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> 
     facts = {"rows": found.n_samples, "loss": found.loss, "criterion": found.criterion}
     return Content(
         title="How good will this model be on new data?",
-        answer=f"Expect {expected(found)}; on the rows it was fitted to, the {found.loss} is "
+        answer=f"Expect {expectation(found)}; on the rows it was fitted to, the {found.loss} is "
         f"{numeral(found.in_sample)}.",
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=TextTable(("criterion", *NUMBERS), [[found.criterion, *numbers_of(found)]], words=1),

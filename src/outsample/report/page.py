@@ -44,7 +44,7 @@ def report_page(
     Parameters
     ----------
     result : a fitted search, or a Comparison, ErrorEstimate, PermutationTest or Audit.
-    X, y : the data, for the warnings that need them.
+    X, y : the data, for the cautions that need them.
     asked : facts to show under what was asked.
     names : function from a setting to the same setting under the names to show.
     call : the command or Python call that gives this result again.
@@ -101,7 +101,7 @@ def _numbers(chart: Chart | None) -> dict[str, Any] | None:
         {
             "name": line.name,
             "values": [
-                _shown(value, None if line.error is None else line.error[i]) for i, value in enumerate(line.values)
+                _value_text(value, None if line.error is None else line.error[i]) for i, value in enumerate(line.values)
             ],
             "chosen": line.chosen,
         }
@@ -110,7 +110,7 @@ def _numbers(chart: Chart | None) -> dict[str, Any] | None:
     return {"settings": list(chart.settings), "lines": lines}
 
 
-def _shown(value: float, error: float | None) -> str:
+def _value_text(value: float, error: float | None) -> str:
     if not np.isfinite(value):
         return "–"
     return numeral(value) if error is None or not np.isfinite(error) else f"{numeral(value)} ± {numeral(error, 2)}"

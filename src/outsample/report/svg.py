@@ -29,7 +29,7 @@ RADIUS = 3.2
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the numbers of a chart stand on the paper."""
+    """The plotting area of a chart: maps models and values to positions in the drawing."""
 
     width: float
     height: float
@@ -44,15 +44,15 @@ class Frame:
 
     @property
     def clip(self) -> str:
-        """Where lines may be seen."""
+        """Reference to the clip path: lines are cut off outside the plotting area."""
         return f"url(#inside-{self.kind})"
 
     def x(self, place: float) -> float:
-        """Across, by the model's place."""
+        """Horizontal position of a model, by its place on the curve."""
         return self.left + (self.width - self.left - self.right) * (place + 0.5) / self.count
 
     def y(self, value: float) -> float:
-        """Down, by the value."""
+        """Vertical position of a value."""
         share = (value - self.low) / (self.high - self.low)
         return self.height - self.bottom - (self.height - self.top - self.bottom) * share
 
@@ -83,7 +83,7 @@ def _svg(frame: Frame, label: str, inside: Markup) -> Markup:
 
 
 def _limits(lines: Sequence[Floats]) -> tuple[float, float]:
-    """Low and high end of the axis; where a few models are far worse than all others, they leave the paper."""
+    """Low and high end of the axis; a few models that are far worse than all others are cut off."""
     values = np.concatenate(lines)
     values = values[np.isfinite(values)]
     if len(values) == 0:
@@ -131,7 +131,7 @@ def _text(x: float, y: float, text: str, anchor: str, kind: str = "tick") -> Mar
 
 
 def _bands(frame: Frame, chart: Chart) -> Iterator[Markup]:
-    """Optimism between in-sample and a single criterion."""
+    """The optimism as a band between the in-sample line and the line of a single criterion."""
     criteria = [(i, line) for i, line in enumerate(chart.lines) if line.kind == "criterion"]
     fitted = [line for line in chart.lines if line.kind == "in-sample"]
     if len(criteria) == 1 and fitted:

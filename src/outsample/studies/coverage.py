@@ -43,7 +43,7 @@ class Simulation:
 
 
 def linear_gaussian(n: int = 60, p: int = 10) -> Simulation:
-    """Least squares on y = xβ + noise; the true error is 1 + ‖β̂ − β‖² + constant², by x standard normal."""
+    """Least squares on y = xβ + noise; the true error is 1 + ‖β̂ − β‖² + constant², for standard normal x."""
     beta = np.linspace(1.0, 0.0, p)
 
     def draw(rng: np.random.Generator) -> tuple[Floats, Array]:

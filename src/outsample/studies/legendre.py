@@ -22,7 +22,7 @@ from outsample.studies.result import File
 
 METHODS = ("LOO-CV", "Perm.", "VC", "FPE")
 BLOCK = 2000
-"""Trials with one child seed; what a killed run may lose."""
+"""Trials that share one child seed; a killed run loses at most so many."""
 
 GRID = np.geomspace(1 / 150, 266, 61)
 PRINTED = (0.02, 0.04, 0.06)
@@ -148,10 +148,10 @@ def trials(
         threads=True,
         progress=progress,
     )
-    return _joined(setting, blocks)
+    return _trials(setting, blocks)
 
 
-def _joined(setting: Setting, blocks: Sequence[tuple[Array, ...]]) -> Trials:
+def _trials(setting: Setting, blocks: Sequence[tuple[Array, ...]]) -> Trials:
     positions, regrets, sums = zip(*blocks, strict=True)
     sizes = np.array([float(len(part)) for part in regrets])
     return Trials(setting, np.concatenate(positions), np.concatenate(regrets), sizes, np.stack(sums))

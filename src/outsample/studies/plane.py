@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from outsample.datasets import PlaneProblem, plane_problem
 from outsample.running.progress import Progress
-from outsample.studies.result import Draw, File, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, StudyResult, findings_of, save
 from outsample.studies.splits import Budget, Regrets, Work, claim_lines, regret_findings, regrets
 from outsample.studies.study import study
 
@@ -73,7 +73,7 @@ def table7(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return written(result, out)
+    return save(result, out)
 
 
 @study("splits")
@@ -101,7 +101,7 @@ def imbalance(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return written(result, out)
+    return save(result, out)
 
 
 def _plane_study(

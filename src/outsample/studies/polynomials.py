@@ -29,7 +29,7 @@ from outsample.studies.legendre import (
     trials,
     variances,
 )
-from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save
 from outsample.studies.study import study
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def table3(
         _regrets(ridge, "λ", REGRETS["λ"]),
     ]
     title = f"Table 3: order and penalty selected over {n} trials, and their regret [paper]"
-    return written(StudyResult("table3", title, findings_of(rows), NOTES, _draw_tails(order, ridge)), out)
+    return save(StudyResult("table3", title, findings_of(rows), NOTES, _draw_tails(order, ridge)), out)
 
 
 def _selections(found: Trials, name: str, quantity: str) -> Iterator[Finding]:
@@ -150,7 +150,7 @@ def table4(
     ridge = trials(RIDGE, n, seed, store=store, n_jobs=n_jobs, progress=progress)
     rows = _regrets(ridge, "λ without 0", *REGRETS_WITHOUT_0)
     title = f"Table 4: regret of penalty selection without λ = 0 over {n} trials [paper]"
-    return written(StudyResult("table4", title, findings_of([rows])), out)
+    return save(StudyResult("table4", title, findings_of([rows])), out)
 
 
 @study("trials")
@@ -170,7 +170,7 @@ def figure3(
         "The paper prints this as a figure only.",
         "Leave-one-out is nearly unbiased; permutation falls below the truth for rich models.",
     )
-    return written(StudyResult("figure3", title, findings_of(map(_mean_errors, both)), notes, _draw_means(both)), out)
+    return save(StudyResult("figure3", title, findings_of(map(_mean_errors, both)), notes, _draw_means(both)), out)
 
 
 def _mean_errors(found: Trials) -> Iterator[Finding]:
@@ -213,7 +213,7 @@ def figure6(
     rows = [_moments(ridge, "bias²", squared_biases), _moments(ridge, "variance", variances)]
     title = f"Figure 6: squared bias and variance of the estimates over {n} trials [paper]"
     notes = ("At λ = 0 both settle at no number of trials, so agreement is not judged there.",)
-    return written(StudyResult("figure6", title, findings_of(rows), notes, _draw_moments(ridge)), out)
+    return save(StudyResult("figure6", title, findings_of(rows), notes, _draw_moments(ridge)), out)
 
 
 def _moments(found: Trials, quantity: str, function: Callable[[Floats], Floats]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from outsample.datasets import Dataset, PlaneProblem, plane_problem
 from outsample.running.progress import Progress
-from outsample.studies.result import Draw, File, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, StudyResult, findings_of, save
 from outsample.studies.splits import LEARNERS, Budget, Regrets, Work, claim_lines, real_sets, regret_findings, regrets
 from outsample.studies.study import study
 
@@ -98,7 +98,7 @@ def table6(
     works = _works(real_sets(names, data_home), TEN_FITS)
     results = _results(works, regrets(list(works.values()), n, seed, store=store, n_jobs=n_jobs, progress=progress))
     title = f"Table 6: regret with 10 fits over {n} splits [paper]"
-    return written(_result("table6", title, results, TABLE6, CLAIMS6), out)
+    return save(_result("table6", title, results, TABLE6, CLAIMS6), out)
 
 
 @study("splits")
@@ -125,7 +125,7 @@ def table5(
     works = _works(problems.items(), PLENTY)
     results = _results(works, regrets(list(works.values()), n, seed, store=store, n_jobs=n_jobs, progress=progress))
     title = f"Table 5: regret with plenty of fits over {n} splits [paper]"
-    return written(_result("table5", title, results, TABLE5, CLAIMS5), out)
+    return save(_result("table5", title, results, TABLE5, CLAIMS5), out)
 
 
 def _works(

@@ -145,8 +145,8 @@ class StudyResult:
         return files
 
 
-def written(result: StudyResult, out: File) -> StudyResult:
-    """The result, after writing it where a folder is given."""
+def save(result: StudyResult, out: File) -> StudyResult:
+    """Write the result where a folder is given; returns the result."""
     if out is not None:
         result.write(out)
     return result

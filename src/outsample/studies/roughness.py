@@ -1,7 +1,7 @@
 """Figure 5: the smooth permutation curve against the jagged leave-one-out curve.
 
-The paper shows them on its Diffusion data, which are not public; here they are shown on one split of abalone. Jagged is
-made a number: the mean absolute second difference of a curve along the complexity.
+The paper shows them on its Diffusion data, which are not public; here they are shown on one split of abalone. How
+jagged a curve is, is measured by its mean absolute second difference along the complexity.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from outsample.running.batch import common_facts, finished_units
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
 from outsample.studies.error_curves import Neighbors
-from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save
 from outsample.studies.splits import LEARNERS, permutation_optimism
 from outsample.studies.study import study
 
@@ -65,12 +65,12 @@ def figure5(
         progress=progress,
     )
     curves = {
-        learner: _joined([u for u, task in zip(units, tasks, strict=True) if task[1] == learner]) for learner in SHOWN
+        learner: _curves([u for u, task in zip(units, tasks, strict=True) if task[1] == learner]) for learner in SHOWN
     }
     title = f"Figure 5: roughness of the curves on one split of {data.name}, {n} episodes"
     notes = ("In place of Diffusion, which is not public. Roughness: mean absolute second difference along the curve.",)
     findings = findings_of(_rows(learner, of) for learner, of in curves.items())
-    return written(StudyResult("figure5", title, findings, notes, _draw(curves)), out)
+    return save(StudyResult("figure5", title, findings, notes, _draw(curves)), out)
 
 
 def _block(data: Dataset, learner: str, seed: int, b: int, size: int) -> tuple[Array, ...]:
@@ -89,7 +89,7 @@ def _block(data: Dataset, learner: str, seed: int, b: int, size: int) -> tuple[A
     return np.array([float(size)]), *parts, permutation_optimism(curves, y, permuted)
 
 
-def _joined(units: Sequence[tuple[Array, ...]]) -> Curves:
+def _curves(units: Sequence[tuple[Array, ...]]) -> Curves:
     weight = np.concatenate([unit[0] for unit in units])
     left_out, optimism = (np.average([unit[k] for unit in units], axis=0, weights=weight) for k in (3, 4))
     return {"LOO-CV": left_out, "Perm.": units[0][1] + optimism, "held-out error": units[0][2]}

@@ -38,7 +38,7 @@ class Budget:
     ----------
     labels : label draws of permutation and Rademacher.
     left_out : points left out one at a time; as many as there are, if fewer.
-    folds : whether 10-fold cross-validation takes part.
+    folds : whether 10-fold cross-validation is one of the estimates.
     """
 
     labels: int

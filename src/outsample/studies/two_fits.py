@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outsample.datasets import LegendreProblem
-from outsample.paths.base import Smoother
-from outsample.paths.linear.closed_forms import permutation_optimism
 from outsample.running.arrays import Floats
 from outsample.running.progress import Progress
 from outsample.running.seeds import child_generator
-from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, written
+from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save
 from outsample.studies.study import study
 
 if TYPE_CHECKING:
@@ -44,14 +42,19 @@ class _Fit:
     def weights(self, y: Floats) -> Floats:
         return np.asarray(np.linalg.lstsq(self.columns, y, rcond=None)[0])
 
+    @property
+    def basis(self) -> Floats:
+        """Orthonormal columns that span the same space, (n, degree + 1)."""
+        return np.asarray(np.linalg.qr(self.columns)[0])
+
     def fitted(self, Y: Floats) -> Floats:
         """(draws, n) fitted values of label vectors (draws, n)."""
-        q, _ = np.linalg.qr(self.columns)
-        return np.asarray(Y @ q @ q.T)
+        return np.asarray(Y @ self.basis @ self.basis.T)
 
-    def smoother(self) -> Smoother:
-        q, _ = np.linalg.qr(self.columns)
-        return Smoother((q**2).sum(axis=1)[None], np.ones((1, len(q))))
+    def expected_optimism(self, y: Floats) -> float:
+        """Mean optimism over all permutations of y, (2σ̂²_y/n)(tr S − 1ᵀS1/n) with 1ᵀS1 = n (Theorem 3)."""
+        mean_leverage = (self.basis**2).sum(axis=1).mean()
+        return float(2 * np.var(y, ddof=1) * (mean_leverage - 1 / len(y)))
 
 
 @study("permutations")
@@ -80,7 +83,7 @@ def table1(
     findings = findings_of(groups)
     title = f"Table 1: {N_POINTS} points about a line, {n} permutations of their labels"
     result = StudyResult("table1", title, findings, (_verdict(findings),), _draw(X[:, 0], y, permuted))
-    return written(result, out)
+    return save(result, out)
 
 
 def _rows(name: str, fit: _Fit, y: Floats, permuted: Floats) -> Iterator[Finding]:
@@ -89,7 +92,7 @@ def _rows(name: str, fit: _Fit, y: Floats, permuted: Floats) -> Iterator[Finding
     # Labels of permuted data say nothing of x: every label goes with every prediction (Theorem 1).
     out_sample = np.var(y) + np.mean((fitted - y.mean()) ** 2, axis=1)
     e_in = float(np.mean((y - fit.fitted(y[None])[0]) ** 2))
-    exact = float(permutation_optimism(fit.smoother(), y)[0])
+    exact = fit.expected_optimism(y)
     drawn = out_sample - in_sample
     yield Finding("real data", "e_in", name, e_in)
     yield Finding("permuted", "mean e_in", name, float(in_sample.mean()), _error(in_sample))
