@@ -1,4 +1,4 @@
-"""Squared distances of rows in single precision, up to a known error, by matrix products."""
+"""The nearest rows of every row of a table, by matrix products in single precision with a known error."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Neighbours = NDArray[np.int32]
 Singles = NDArray[np.float32]
 
 FEW_MORE = 32
-"""Candidates beyond the k wanted that are still worth sorting."""
+"""Candidates beyond k that a list has room for."""
 
 _UNIT_ROUNDOFF = 2.0**-24
 _FARTHEST_CENTER = 1e6
 _ROWS_FOR_CENTER = 128
-# Rows compared with all others at once: many, as long as their distances stay in the nearer memory.
+# Rows compared with all others at once: many, as long as their distances fit into the processor's cache.
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 192
 _DISTANCES_AT_ONCE = 900_000
 
@@ -30,9 +30,9 @@ class SinglePrecision:
     Attributes
     ----------
     X, squares : the table, (n, d), and the squared norms of its rows on the scale of the distances, (n,)
-    left, right : (n, d + 2) and (d + 2, n), the layouts that matrix products read fastest
-    precision : a squared distance t of row i to any other is wrong by at most `precision` times squares[i] + t
-    at_once : how many rows are best compared with all others at once
+    left, right : the two factors of the product, (n, d + 2) and (d + 2, n), in the layouts that are read fastest
+    precision : the error of a squared distance t of row i is at most `precision` times squares[i] + t
+    at_once : number of rows that are best compared with all others at once
     """
 
     def __init__(self, X: Floats, Z: Floats, squares: Floats, scale: float) -> None:
@@ -43,15 +43,15 @@ class SinglePrecision:
         self.left[:, d], self.left[:, d + 1] = 1, self.squares
         np.multiply(self.left[:, :d].T, -2, out=self.right[:d])
         self.right[d], self.right[d + 1] = self.squares, 1
-        # A sum of d + 2 rounded products, whose sizes add up to at most 6 (|z|² + squared distance), whichever of the
-        # two rows z is.
+        # A sum of d + 2 rounded products, whose absolute values add up to at most 6 (|z|² + squared distance) for
+        # either of the two rows z.
         self.precision = 8 * (d + 5) * _UNIT_ROUNDOFF
         self.at_once = min(max(_DISTANCES_AT_ONCE // n, _FEWEST_AT_ONCE), _MOST_AT_ONCE)
 
     @classmethod
     def of(cls, X: Floats) -> SinglePrecision | None:
-        """None where X lies so far from zero that single precision could not be trusted."""
-        # The nearer rows lie to the centre, the smaller their rounding errors: the middle of some is where most are.
+        """The table, or None where X lies so far from zero that single precision is too coarse."""
+        # Rounding errors grow with the distance from the centre; the median of some rows is near most rows.
         center = np.median(X[:: -(-len(X) // _ROWS_FOR_CENTER)], axis=0)
         Z = X - center
         squares = np.einsum("ij,ij->i", Z, Z)
@@ -63,8 +63,8 @@ class SinglePrecision:
     def settle(self, keys: Integers, which: Integers, neighbours: Neighbours) -> None:
         """Write the k nearest rows of the rows `which` into neighbours (n, k).
 
-        keys : (rows, width) distance bits · 2³² + row for each candidate and END elsewhere; rows without any are passed
-            over
+        keys : (rows, width) distance bits · 2³² + row for each candidate and END elsewhere; rows without candidates
+            are skipped
         """
         from outsample._kernels import nearest
 
@@ -75,23 +75,25 @@ class SinglePrecision:
 
 
 def distances_as_integers(left: Singles, right: Singles, room: Singles) -> NDArray[np.int32]:
-    """Squared distances of the rows in `left` to those in `right`, as integers in the same order.
+    """Squared distances of the rows in `left` to those in `right`, as the integers with the same bits.
 
-    room : enough numbers to hold them
+    room : memory for them
     """
     shape = len(left), right.shape[1]
     return np.matmul(left, right, out=room[: math.prod(shape)].reshape(shape)).view(np.int32)
 
 
+# Pairs: one row in so many is sampled; limits are so many standard deviations above what is expected; memory of lists.
 _ONE_IN = 8
 _DEVIATIONS = 3.0
 _MOST_BYTES = 2**27
 
 
 def settle_near_pairs(table: SinglePrecision, neighbours: Neighbours, threads: int) -> Integers:
-    """Write the nearest rows of most rows into neighbours (n, k); returns the rows that are left.
+    """Write the nearest rows of most rows into neighbours (n, k), each distance computed once; returns the other rows.
 
-    These are the few whose guess was too near, or all where their lists would take too much memory.
+    These are the few rows whose limit was guessed too low, or all where their lists would take too much memory. See
+    `_kernels.nearest` for what this brings.
     """
     n, k = neighbours.shape
     rank, width = _rank_and_width(k)
@@ -103,17 +105,17 @@ def settle_near_pairs(table: SinglePrecision, neighbours: Neighbours, threads: i
 
 
 def _rank_and_width(k: int) -> tuple[int, int]:
-    """Which neighbour in the sample reaches beyond the k-th among all, and how many rows are hardly ever nearer."""
+    """(rank of the neighbour in the sample that is nearly always beyond the k-th of all, room for rows within it)."""
     expected = k / _ONE_IN
     rank = math.ceil(expected + _DEVIATIONS * math.sqrt(expected) + 1)
     return rank, math.ceil(_ONE_IN * (rank + _DEVIATIONS * math.sqrt(rank)))
 
 
 class _Pairs:
-    """The rows in another order, those of the sample first, with lists of what is near each of them."""
+    """The rows in another order, those of the sample first, with a list of the rows within the limit of each."""
 
     def __init__(self, table: SinglePrecision, rank: int, width: int, threads: int) -> None:
-        from outsample._kernels.pairs import make_pair_room
+        from outsample._kernels.nearest import make_pair_room
 
         n = len(table.left)
         self.table, self.rank, self.threads, self.n_sampled = table, rank, threads, -(-n // _ONE_IN)
@@ -126,20 +128,20 @@ class _Pairs:
         self._products = np.empty((threads, table.at_once * n), np.float32)
 
     def blocks(self, start: int, stop: int) -> list[slice]:
-        """The places start, …, stop − 1, some at a time."""
+        """The places start, …, stop − 1 in slices of `at_once`."""
         at_once = self.table.at_once
         return [slice(first, min(first + at_once, stop)) for first in range(start, stop, at_once)]
 
     def compare(self) -> None:
-        """List what is near: the sample has its limits first, the other rows when they are compared with the sample."""
+        """List all pairs within limits: limits of the sample first, those of other rows as they meet the sample."""
         sample, others = self.blocks(0, self.n_sampled), self.blocks(self.n_sampled, len(self.rows))
         in_turn(self._guess, sample, self.threads)
         in_turn(self._compare_with_sample, sample + others, self.threads)
         in_turn(self._compare_with_later, others, self.threads)
 
     def _guess(self, block: slice, thread: int) -> NDArray[np.int32]:
-        """Guess limits from the distances to the sample, which are returned."""
-        from outsample._kernels.pairs import guess_limits
+        """Guess the limits of a block from its distances to the sample, and return these."""
+        from outsample._kernels.nearest import guess_limits
 
         distances = distances_as_integers(self.left[block], self.right[:, : self.n_sampled], self._products[thread])
         guess_limits(distances, self.rank, self.limits[block])
@@ -154,14 +156,13 @@ class _Pairs:
         self._list(distances, block, block.start, 1, thread)
 
     def _list(self, distances: NDArray[np.int32], block: slice, start: int, skipped: int, thread: int) -> None:
-        from outsample._kernels.pairs import list_pairs
+        from outsample._kernels.nearest import list_pairs
 
         list_pairs(distances, block.start, start, skipped, self.limits, self.rows, self._rooms[thread])
 
     def settle(self, block: slice, neighbours: Neighbours) -> Integers:
-        """Write the nearest rows of the rows of a block; returns those for which not enough is listed."""
-        from outsample._kernels.nearest import END
-        from outsample._kernels.pairs import join_lists, make_join_room
+        """Write the nearest rows of the rows of a block; returns the rows whose list is too short."""
+        from outsample._kernels.nearest import END, join_lists, make_join_room
 
         which, k = self.rows[block], neighbours.shape[1]
         keys = np.empty((len(which), k + FEW_MORE), np.int64)
@@ -173,17 +174,17 @@ class _Pairs:
 
 
 _MOST_NEIGHBOURS = 256
-# Rows × rows × columns up to which a second thread is not worth waking.
+# Rows × rows × columns up to which a second thread does not pay.
 _SMALL = 5_000_000
-# Rows and columns from which on it is worth while to compare each pair once only.
+# Rows and columns from which on it pays to compute each distance only once.
 _MANY_ROWS, _MANY_COLUMNS = 3_000, 16
 
 
 def nearest_rows(X: Floats, k: int) -> Neighbours | None:
     """The k nearest of all rows of X to every row, itself included, (n, k), nearest first.
 
-    Equal distances are in order of row number. None where X lies so far from zero that single precision, which
-    preselects, could not be trusted, and for so many neighbours that there is little to preselect.
+    Equal distances are in order of row number. None where X lies so far from zero that single precision is too coarse
+    to preselect candidates, and for so many neighbours that there is little to preselect.
     """
     table = SinglePrecision.of(X) if k <= _MOST_NEIGHBOURS else None
     if table is None:
