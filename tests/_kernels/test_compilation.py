@@ -9,7 +9,7 @@ from numba import njit
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-import outsample._kernels  # noqa: F401
+import outsample._kernels.options  # noqa: F401
 
 
 def watched():

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from compiler_switch import printed_with_and_without_compiler
 from outsample._kernels import trees
 from outsample._kernels.trees.leaves import n_listed
-from outsample._kernels.trees.packed import allowance, exceeds, node_of
 from outsample._kernels.trees.presort import CLOSENESS, presort
+from outsample._kernels.trees.two_classes import allowance, exceeds, node_of
 from outsample.paths.trees.growth import Grower, Stopping
 
 KINDS = [(2, "gini"), (2, "entropy"), (4, "gini"), (4, "entropy"), (0, "squared_error")]

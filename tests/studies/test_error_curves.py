@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample._kernels.trees.routes import wrong_answers
+from outsample._kernels.trees.leaves import wrong_answers
 from outsample.studies.error_curves import Neighbors, Trees
 from outsample.studies.splits import (
     Budget,

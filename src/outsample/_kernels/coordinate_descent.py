@@ -1,21 +1,19 @@
-"""Coordinate descent for a quadratic form with a bent penalty."""
+"""Coordinate descent for a quadratic form with an elastic-net penalty."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from outsample._kernels.options import OPTIONS
-
-Floats = NDArray[np.float64]
+from outsample.running.arrays import Floats
 
 
 @njit(**OPTIONS)
 def descend(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats, threshold: float, max_sweeps: int) -> int:
     """Minimise ½ bᵀGb − cᵀb + l1 |b|₁ + ½ l2 |b|² in place, starting at `coef`.
 
-    Full sweeps find the coefficients that leave zero; between them only those are visited.
+    Full sweeps find the coefficients that leave zero; the sweeps between them visit only those that are not zero.
 
     Parameters
     ----------
@@ -23,8 +21,8 @@ def descend(gram: Floats, linear: Floats, l1: float, l2: float, coef: Floats, th
     linear : (p,) the vector c.
     l1, l2 : non-negative.
     coef : (p,) start, overwritten by the solution.
-    threshold : largest step of a full sweep, in units of b_j √G_jj, at which to stop.
-    max_sweeps : give up after this many sweeps.
+    threshold : stop when no step of a full sweep is larger, in units of b_j √(G_jj + l2).
+    max_sweeps : largest number of sweeps.
 
     Returns
     -------

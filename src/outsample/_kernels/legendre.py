@@ -1,8 +1,8 @@
-"""Compiled trials of model selection among polynomials: data in, estimates, selections and regrets out.
+"""Simulated trials of model selection among polynomials: data in, estimates, selections and regrets out.
 
 A trial is one data set y = f(x) + σε with f a sum of Legendre polynomials L_i. The models are linear smoothers, so
-every estimate is a closed form, and so is the out-sample error: the L_i are orthogonal on [−1, 1] with mean
-square 1/(2i + 1). Every table of estimates has the columns LOO, PERM, VC, FPE, TRUE.
+every estimate of the out-sample error has a closed form, and so has that error itself: the L_i are orthogonal on
+[−1, 1] with mean square 1/(2i + 1). Every table of estimates has the columns LOO, PERM, VC, FPE, TRUE.
 
 Callers guarantee shapes; see `order_trials` and `ridge_trials`.
 """
@@ -23,7 +23,7 @@ ORTHOGONAL = 1e-15
 
 @njit(**INNER, **REGROUPED)
 def legendre_columns(x, columns):
-    """L_0(x), L_1(x), … into columns (degrees, n)."""
+    """Write L_0(x), L_1(x), … into columns (degrees, n), by the three-term recurrence."""
     for i in range(x.size):
         columns[0, i] = 1.0
         if columns.shape[0] > 1:
@@ -44,7 +44,7 @@ def dot(a, b):
 
 @njit(**INNER, **REGROUPED)
 def labels_of(columns, coefficients, noise, noise_variance, y):
-    """y = Σ a_i L_i(x) + σε."""
+    """Write y = Σ a_i L_i(x) + σε."""
     for i in range(y.size):
         y[i] = np.sqrt(noise_variance) * noise[i]
     for k in range(coefficients.size):
@@ -74,7 +74,7 @@ def true_error(weights, coefficients, noise_variance):
 
 @njit(**INNER, **REGROUPED)
 def write_estimates(residuals, leverages, dof, shared, variance, row):
-    """LOO, PERM, VC and FPE of one model; dof = tr S, shared = 1ᵀS1/n, variance = unbiased variance of y."""
+    """Write LOO, PERM, VC and FPE of one model; dof = tr S, shared = 1ᵀS1/n, variance = unbiased variance of y."""
     n = residuals.size
     in_sample, left_out = 0.0, 0.0
     for i in range(n):
@@ -93,7 +93,7 @@ def write_estimates(residuals, leverages, dof, shared, variance, row):
 
 @njit(**INNER, **REGROUPED)
 def select(table, first, end, positions, regrets):
-    """Model with the least estimate among first … end − 1, and what it costs against the best of them."""
+    """Write, per method, the model with the least estimate among first … end − 1, and its relative regret."""
     best = table[first:end, TRUE].min()
     for method in range(N_METHODS):
         chosen = first + np.argmin(table[first:end, method])
@@ -103,7 +103,7 @@ def select(table, first, end, positions, regrets):
 
 @njit(**INNER, **REGROUPED)
 def tally(table, sets, positions, regrets, sums):
-    """Selections within each set of models, and running sums of the estimates and of their squares."""
+    """Write the selections within each set of models, and add to the sums of the estimates and of their squares."""
     for s in range(sets.shape[0]):
         select(table, sets[s, 0], sets[s, 1], positions[s], regrets[s])
     for m in range(table.shape[0]):
@@ -114,7 +114,7 @@ def tally(table, sets, positions, regrets, sums):
 
 @njit(**INNER, **REGROUPED)
 def orthogonalise(basis, inverse):
-    """Orthonormal rows from the rows of `basis`, in place (modified Gram–Schmidt, each row twice).
+    """Make the rows of `basis` orthonormal, in place (modified Gram–Schmidt, each row twice).
 
     inverse (degrees, degrees): row j holds the coefficients of the j-th orthonormal function in the old basis.
     """
@@ -137,7 +137,7 @@ def orthogonalise(basis, inverse):
 
 @njit(**INNER, **REGROUPED)
 def order_estimates(basis, inverse, y, coefficients, noise_variance, table):
-    """Estimates of the least-squares fits of every order, into table (orders, 5)."""
+    """Write the estimates of the least-squares fits of every order into table (orders, 5)."""
     residuals, leverages = y.copy(), np.zeros(y.size)
     weights = np.zeros(basis.shape[0])
     variance = unbiased_variance(y)
@@ -181,7 +181,7 @@ def order_trials(x, noise, coefficients, noise_variance, n_models, sets, positio
 
 @njit(**INNER, **REGROUPED)
 def rotate_to_orthogonal(columns, rotation):
-    """Make the rows of `columns` orthogonal by rotations among them (one-sided Jacobi), noted in `rotation`."""
+    """Make the rows of `columns` orthogonal by rotations (one-sided Jacobi), whose product goes into `rotation`."""
     d = columns.shape[0]
     for j in range(d):
         for k in range(d):
@@ -215,7 +215,7 @@ def turn(a, b, cosine, sine):
 
 @njit(**INNER, **REGROUPED)
 def ridge_estimates(columns, rotation, y, penalties, coefficients, noise_variance, table):
-    """Estimates of the ridge fits at every penalty, into table (penalties, 5); `columns` orthogonal."""
+    """Write the estimates of the ridge fits at every penalty into table (penalties, 5); `columns` are orthogonal."""
     d, n = columns.shape
     lengths, products, totals = np.empty(d), np.empty(d), np.empty(d)
     for j in range(d):

@@ -1,8 +1,8 @@
-"""Compiled votes of nearest neighbours: neighbour lists in, answers for every k out.
+"""Votes of nearest neighbours: lists of neighbours in, predictions and error counts for every k out.
 
-Lists hold, for each queried row, its neighbours from near to far: `neighbours` (rows, depth) int32 and their
-voting `shares` (rows, depth) float64, ones for a uniform vote. `ks` (models,) ascending int64 and `slots`
-(models,), the place of each k in the output. Callers guarantee 1 ≤ k ≤ depth and valid row numbers.
+The lists hold, for each queried row, its neighbours from near to far: `neighbours` (rows, depth) int32, and the weights
+of their votes `shares` (rows, depth) float64, ones for a uniform vote. `ks` (models,) int64 are the values of k in
+ascending order, and `slots` (models,) their places in the output. Callers guarantee 1 ≤ k ≤ depth and valid rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def order_ties(distances, neighbours):
 
 @njit(**OPTIONS)
 def drop_same_fold(neighbours, distances, folds, own, kept_neighbours, kept_distances):
-    """Copy the first neighbours outside fold `own[i]` of each row; returns how many were found, (rows,)."""
+    """Copy the nearest neighbours of each row outside its fold `own[i]`; returns how many were found, (rows,)."""
     rows, depth = neighbours.shape
     wanted = kept_neighbours.shape[1]
     found = np.zeros(rows, np.int64)
@@ -46,7 +46,7 @@ def drop_same_fold(neighbours, distances, folds, own, kept_neighbours, kept_dist
 
 @njit(**INNER)
 def _row_classes(neighbours, shares, ks, codes, votes, winners):
-    """Winning class of one row at every k, into `winners`; equal votes go to the lowest class."""
+    """Write the winning class of one row at every k into `winners`; ties go to the lowest class."""
     votes[:] = 0.0
     best, q = 0, 0
     for j in range(ks[-1]):
@@ -61,7 +61,7 @@ def _row_classes(neighbours, shares, ks, codes, votes, winners):
 
 @njit(**OPTIONS)
 def predicted_classes(neighbours, shares, ks, slots, codes, n_classes, out):
-    """Winning classes, out (models, rows)."""
+    """Write the winning classes, out (models, rows)."""
     votes = np.zeros(n_classes)
     winners = np.zeros(len(ks), np.int64)
     for i in range(len(neighbours)):
@@ -86,10 +86,11 @@ def confusion_counts(neighbours, shares, ks, slots, Y, row_weight, out):
 def two_class_counts(neighbours, ks, Y, bits, words, raised, tally, out):
     """Count rows that a uniform vote gives label 1, and those among them that have it: out (2, models, draws).
 
-    Y is (draws, n) uint8 of labels 0 and 1, in lanes of `bits` bits, at least one more than k takes: adding so much
-    to the votes brings a lane's highest bit to one where more than half of the neighbours vote for 1.
+    Y is (draws, n) uint8 of labels 0 and 1. All draws vote at once, in lanes of `bits` bits, at least one more than k
+    takes. A constant per k (`raised`) is added to the votes such that the highest bit of a lane becomes 1 if and only
+    if more than half of the neighbours vote for 1.
 
-    words, raised, tally : uint64 room for labels (n,) and for what is added (models,), and zeros (2, models)
+    words, raised, tally : uint64 memory for labels (n,) and for the constants (models,), and zeros (2, models)
     """
     pack(Y, bits, words)
     highest, full, ones = np.uint64(bits - 1), (1 << bits) - 1, np.uint64(0)
@@ -116,7 +117,7 @@ def two_class_counts(neighbours, ks, Y, bits, words, raised, tally, out):
 
 @njit(**OPTIONS)
 def class_shares(neighbours, shares, ks, slots, codes, out):
-    """Share of the votes each class has, out (models, rows, K)."""
+    """Write the share of the votes of each class, out (models, rows, K)."""
     n_classes = out.shape[2]
     votes = np.zeros(n_classes)
     for i in range(len(neighbours)):
@@ -133,7 +134,7 @@ def class_shares(neighbours, shares, ks, slots, codes, out):
 
 @njit(**INNER)
 def _row_means(neighbours, shares, ks, values, means):
-    """Weighted mean of the neighbours' values of one row at every k, into `means`."""
+    """Write the weighted mean of the neighbours' values of one row at every k into `means`."""
     total, weight = 0.0, 0.0
     q = 0
     for j in range(ks[-1]):
@@ -146,7 +147,7 @@ def _row_means(neighbours, shares, ks, values, means):
 
 @njit(**OPTIONS)
 def predicted_values(neighbours, shares, ks, slots, values, out):
-    """Means of the neighbours' values, out (models, rows)."""
+    """Write the means of the neighbours' values, out (models, rows)."""
     means = np.zeros(len(ks))
     for i in range(len(neighbours)):
         _row_means(neighbours[i], shares[i], ks, values, means)
@@ -167,7 +168,7 @@ def value_moments(neighbours, shares, ks, slots, Y, center, row_weight, out):
 
 
 def warmup() -> None:
-    """Compile every kernel."""
+    """Compile every kernel, or load it from disk."""
     neighbours = np.zeros((1, 1), np.int32)
     shares = np.ones((1, 1))
     one = np.ones(1, np.int64)

@@ -99,7 +99,7 @@ class TreeCurves:
         return Grower(X, "entropy", stopping, 2, None, self._models.per_node)
 
     def _wrong(self, X: Array, growth: Growth, X_new: Array, y_new: Array) -> NDArray[np.int64]:
-        from outsample._kernels.trees.routes import wrong_answers
+        from outsample._kernels.trees.leaves import wrong_answers
 
         wrong = np.zeros(self._models.max_leaves, np.int64)
         answers = np.argmax(growth.sums, axis=1)

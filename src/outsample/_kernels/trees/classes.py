@@ -1,6 +1,6 @@
-"""Where a node of several classes may gain: its bins, and the samples inside a bin.
+"""Which bins of a node may hold its best split, for several or weighted classes, and the scan of a bin.
 
-Edges of bins are listed column after column, each column with the edge before its first bin: bin b of all bins, in
+Edges of bins are listed column after column, each column with the edge before its first bin: histogram cell b, in
 column f, lies between edges b + f and b + f + 1.
 """
 
@@ -10,26 +10,28 @@ import numpy as np
 from numba import njit
 
 from outsample._kernels.options import LENT_INNER, MERGED
-from outsample._kernels.trees.gains import LOW_HALF, NO_SPLIT, SHIFT, a_little_less, bound_inside, gain_of_classes, take
+from outsample._kernels.trees.gains import LOW_HALF, NO_SPLIT, SHIFT, bound_inside, gain_of_classes, just_below, take
 from outsample._kernels.trees.leaves import ZERO
 from outsample._kernels.trees.presort import CLOSENESS
 
-# Rows of `metric`: means and weights of the label sums, (scale, rarest) of `bound_inside`, and room for sums.
+# Rows of `metric`: the node's share of each class, the weight of each class in squared distances, (scale, rarest) of
+# `bound_inside`, and memory for sums.
 MEAN, WEIGHT, SCALES, LEFT = 0, 1, 2, 3
 
-# Rows of `sides`, and the first rows of `near`; then come the share of each class inside the bin, the larger squared
-# distance of its two edges, that of the second edge, the mass left of the second edge, and two rows to reckon with.
+# Rows of `sides`, and the first rows of `near`; the next rows of `near` are the mass of each class in the bin, the
+# larger squared distance of its two edges, that of the second edge, the mass left of the second edge, and two rows of
+# memory for `mark_corners`.
 SAMPLES_LEFT, MASS_LEFT, SHARES = 0, 1, 2
 
 FEW_CLASSES = 4
-"""With so many classes a bin has few enough corners to try them all."""
+"""With at most so many classes a bin has few enough corners to try them all."""
 
 
 @njit(**LENT_INNER)
 def prepare_metric(total, rules, metric):
     """Write the node's share of each class, and the weight of each in the squared distance."""
     first, n_classes, rarest = rules.first, rules.n_classes, 1.0
-    # What the last class has is reckoned in integers: nothing must be nothing, or its weight has no bounds.
+    # The mass of the last class is computed in integers: an absent class must have mass 0, or its weight is unbounded.
     rest, mass = total[first - 1], float(total[first - 1])
     metric[SCALES, 0], metric[SCALES, 1] = mass if rules.entropy else 2.0 * mass, 1.0
     for c in range(n_classes):
@@ -45,8 +47,8 @@ def prepare_metric(total, rules, metric):
 
 
 @njit(**LENT_INNER)
-def worth_a_look(far, bar, mass, mass_left, rules, metric):
-    """Whether a gain may exceed `bar`; for entropy by the tighter bound of `bound_inside`."""
+def may_gain_more(far, bar, mass, mass_left, rules, metric):
+    """Whether a split with this squared distance may gain more than `bar`, by the upper bounds of `bound_inside`."""
     asked = bar * metric[SCALES, 0] * mass_left * (mass - mass_left)
     if far < asked:
         return False
@@ -55,10 +57,10 @@ def worth_a_look(far, bar, mass, mass_left, rules, metric):
 
 
 @njit(**LENT_INNER)
-def bound_unit(own, farther, mass_before, mass, bar, rules, metric):
-    """Bound on the gains inside a bin with the sums `own`; NO_SPLIT where it is below `bar` for certain.
+def bound_by_spread(own, farther, mass_before, mass, bar, rules, metric):
+    """Upper bound on the gain within a bin with the sums `own`; NO_SPLIT where it is certainly below `bar`.
 
-    `farther` is the larger of the squared distances at their two edges.
+    `farther` is the larger of the squared distances at its two edges.
     """
     first, n_classes = rules.first, rules.n_classes
     inside, scale, rest = float(own[first - 1]), metric[SCALES, 0], own[first - 1]
@@ -81,9 +83,10 @@ def bound_unit(own, farther, mass_before, mass, bar, rules, metric):
 
 @njit(**LENT_INNER)
 def bound_corners(before, own, marked, corner, total, rules, x_log_x):
-    """The largest gain if some classes of a bin come first, all of them, and then the others; only marked corners.
+    """Upper bound on the gain within a bin: the largest gain at its marked corners, (1 << classes) at most.
 
-    Inside the bin the left side has between none and all of each class, and a gain is convex: nothing gains more.
+    At a corner the left side has all of the bin's samples of some classes, the `chosen` ones, and none of the others.
+    Within the bin it has between none and all of each class, and the gain is convex.
     """
     first, n_classes, mass = rules.first, rules.n_classes, float(total[rules.first - 1])
     most = NO_SPLIT
@@ -106,12 +109,12 @@ def bound_corners(before, own, marked, corner, total, rules, x_log_x):
 
 @njit(**LENT_INNER)
 def sum_class_bins(counts, rules, offsets, sides):
-    """What lies left of every edge: samples, mass, then the mass of each class. Returns the number of edges."""
+    """Write the samples, the mass and the mass of each class left of every edge; returns the number of edges."""
     first, n_classes = rules.first, rules.n_classes
     n_channels, n_columns, last = first + n_classes - 1, offsets.size - 1, SHARES + n_classes - 1
     n_edges = offsets[n_columns] + n_columns
     for v in range(n_channels):
-        # Without weights the channel of samples is that of masses too.
+        # Without weights the channel of samples is also that of masses.
         row = MASS_LEFT if v == first - 1 else SAMPLES_LEFT if v == 0 else SHARES + v - first
         for f in range(n_columns):
             running = np.int64(0)
@@ -132,7 +135,7 @@ def sum_class_bins(counts, rules, offsets, sides):
 
 @njit(**LENT_INNER)
 def distances(sides, n_edges, mass, n_classes, metric, far, room):
-    """Squared distance, a little too large rather than too small, and product of the masses at every edge."""
+    """Write the squared distance, rounded up, and mass left · mass right of every edge."""
     for e in range(n_edges):
         far[e], room[e] = 0.0, sides[MASS_LEFT, e] * (mass - sides[MASS_LEFT, e])
     for c in range(n_classes):
@@ -144,12 +147,13 @@ def distances(sides, n_edges, mass, n_classes, metric, far, room):
 
 @njit(**LENT_INNER)
 def mark_classes(sides, n_edges, mass, level, rules, metric, far, room, reach, marked):
-    """Mark the edges after which, up to the next one, a gain may exceed level / scale, by `bound_inside`.
+    """Mark the edges of bins in which a gain may exceed level / scale, by `bound_inside`.
 
-    Bins at an end of the node are marked always, and what is said of the last edge of a column means nothing.
+    The edge is the one before the bin. Bins at an end of the node are always marked; the mark at the last edge of a
+    column has no meaning.
     """
     n_classes, rarest = rules.n_classes, metric[SCALES, 1] if rules.entropy else 0.0
-    # Masses of weighted samples are rounded, and what is left for the last class as often as there are classes.
+    # Masses of weighted samples are rounded as floats, and that of the last class once for every class.
     rounding = mass * 2.0**-52 * float(n_classes + 2) if rules.first == 2 else 0.0
     for e in range(n_edges - 1):
         reach[e] = 0.0
@@ -171,7 +175,7 @@ def mark_classes(sides, n_edges, mass, level, rules, metric, far, room, reach, m
 
 @njit(**LENT_INNER)
 def best_edge_of_classes(n_edges, total, rules, sides, far, room, left, x_log_x):
-    """The gain at one of the best edges, or NO_SPLIT; its left side is written into `left`."""
+    """The gain at the edge with the largest chi-square, or NO_SPLIT; its left sums are written into `left`."""
     first, n_classes, least = rules.first, rules.n_classes, float(max(rules.min_leaf, 1))
     size, best, most, product = float(total[0]), 0, -1.0, 1.0
     for e in range(n_edges):
@@ -187,7 +191,7 @@ def best_edge_of_classes(n_edges, total, rules, sides, far, room, left, x_log_x)
 
 @njit(**LENT_INNER)
 def list_near(n_classes, n_channels, offsets, counts, marked, sides, far, near, picks):
-    """List the bins after marked edges that hold samples; returns how many there are."""
+    """List the bins after marked edges that hold samples; returns their number."""
     n_near = ZERO
     for f in range(offsets.size - 1):
         for b in range(offsets[f], offsets[f + 1]):
@@ -208,9 +212,10 @@ def list_near(n_classes, n_channels, offsets, counts, marked, sides, far, near, 
 
 @njit(**LENT_INNER)
 def mark_corners(n_near, mass, level, rules, metric, near, corners):
-    """Mark which corners of a bin, see `bound_corners`, and whether its end may gain more than level / scale, by bits.
+    """Mark the corners of every bin, see `bound_corners`, that may gain more than level / scale; one bit per corner.
 
-    The same question as `worth_a_look` asks, without branches, so that the compiler does several bins at a time.
+    The last corner is the second edge of the bin. This is `may_gain_more` for all bins, without branches, so that the
+    compiler uses vector instructions.
     """
     n_classes, rarest = rules.n_classes, metric[SCALES, 1] if rules.entropy else 0.0
     mass_left, far = near[SHARES + 2 * n_classes + 3], near[SHARES + 2 * n_classes + 4]
@@ -241,22 +246,22 @@ def mark_corners(n_near, mass, level, rules, metric, near, corners):
 def near_bins(counts, total, bar, rules, offsets, scratch, x_log_x):
     """List the bins that may hold, or end in, a split that gains more than `bar`.
 
-    The best edge of bins gains no more than the best split does. Returns (number of bins, the raised bar).
+    Edges of bins are tried first, which raises the bar. Returns (number of bins listed, the raised bar).
     """
     sides, far, room, metric = scratch.sides, scratch.far, scratch.room, scratch.metric
     mass, n_classes = float(total[rules.first - 1]), rules.n_classes
     n_edges = sum_class_bins(counts, rules, offsets, sides)
     distances(sides, n_edges, mass, n_classes, metric, far, room)
     edge = best_edge_of_classes(n_edges, total, rules, sides, far, room, scratch.left[1], x_log_x)
-    bar = max(bar, a_little_less(edge, mass if rules.entropy else 0.0))
+    bar = max(bar, just_below(edge, mass if rules.entropy else 0.0))
     mark_classes(sides, n_edges, mass, bar * metric[SCALES, 0], rules, metric, far, room, scratch.reach, scratch.marked)
     marked, near, picks = scratch.marked, scratch.near, scratch.picks
     return list_near(n_classes, rules.n_channels, offsets, counts, marked, sides, far, near, picks), bar
 
 
 @njit(**LENT_INNER)
-def fetch_sums(q, cell, counts, rules, near, left, own):
-    """Write what lies left of a listed bin into `left`, and what lies in it into `own`."""
+def write_sums(q, cell, counts, rules, near, left, own):
+    """Write the sums left of a listed bin into `left`, and the sums of the bin into `own`."""
     first, base = rules.first, cell * own.size
     left[0], left[first - 1] = np.int64(near[SAMPLES_LEFT, q]), np.int64(near[MASS_LEFT, q])
     for c in range(rules.n_classes - 1):
@@ -267,14 +272,14 @@ def fetch_sums(q, cell, counts, rules, near, left, own):
 
 @njit(**MERGED)
 def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
-    """Keep the listed bins that may gain more than `bar`, for few classes: by all corners. Returns their number."""
+    """Keep the listed bins whose corners may gain more than `bar`, for few classes; returns their number."""
     near, corners, picks, metric, n_picks = scratch.near, scratch.corners, scratch.picks, scratch.metric, ZERO
     own, corner = scratch.left[0], scratch.left[1]
     all_corners, end = (1 << (1 << rules.n_classes)) - 1, 1 << ((1 << rules.n_classes) - 1)
     mark_corners(n_near, float(total[rules.first - 1]), bar * metric[SCALES, 0], rules, metric, near, corners)
     for q in range(n_near):
         f, cell, marked = picks[q] >> SHIFT, picks[q] & LOW_HALF, corners[q]
-        # The edge before the bin counts as a corner only where it is too near to the end to be split at.
+        # The edge before the bin is a split of its own, and needs no bound here, unless it violates `min_leaf`.
         if rules.min_leaf > 1 and near[SAMPLES_LEFT, q] < rules.min_leaf:
             marked = all_corners
         if counts[cell * rules.n_channels] == 1 or solid[f, cell - offsets[f]]:
@@ -282,7 +287,7 @@ def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x
         if marked == 0:
             continue
         left = scratch.lefts[n_picks]
-        fetch_sums(q, cell, counts, rules, near, left, own)
+        write_sums(q, cell, counts, rules, near, left, own)
         bound = bound_corners(left, own, marked, corner, total, rules, x_log_x)
         if bound > bar:
             scratch.bounds[n_picks], picks[n_picks] = bound, picks[q]
@@ -292,7 +297,7 @@ def pick_few(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x
 
 @njit(**MERGED)
 def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_x):
-    """`pick_few` for any number of classes: by the spread inside each bin."""
+    """`pick_few` for any number of classes, by the spread within each bin (Cauchy–Schwarz)."""
     near, picks, metric, own, after = scratch.near, scratch.picks, scratch.metric, scratch.left[0], scratch.left[1]
     mass, n_classes, n_picks = float(total[rules.first - 1]), rules.n_classes, ZERO
     for q in range(n_near):
@@ -300,10 +305,10 @@ def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_
         farther, far_after = near[SHARES + 2 * n_classes, q], near[SHARES + 2 * n_classes + 1, q]
         mass_after = near[SHARES + 2 * n_classes + 2, q]
         left = scratch.lefts[n_picks]
-        fetch_sums(q, cell, counts, rules, near, left, own)
+        write_sums(q, cell, counts, rules, near, left, own)
         if own[0] > 1 and not solid[f, cell - offsets[f]]:
-            bound = bound_unit(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
-        if mass_after < mass and worth_a_look(far_after, bar, mass, mass_after, rules, metric):
+            bound = bound_by_spread(own, farther, near[MASS_LEFT, q], mass, bar, rules, metric)
+        if mass_after < mass and may_gain_more(far_after, bar, mass, mass_after, rules, metric):
             for v in range(own.size):
                 after[v] = left[v] + own[v]
             bound = max(bound, gain_of_classes(after, total, rules, x_log_x))
@@ -315,11 +320,12 @@ def pick_many(n_near, counts, total, bar, rules, offsets, solid, scratch, x_log_
 
 @njit(**LENT_INNER)
 def scan_classes(f, found, before, bar, leaf, total, rules, values, points, keys, left, metric, x_log_x):
-    """Try every split between `found` samples of the leaf, listed by `find_members`.
+    """Try every split between `found` samples of the leaf, listed by `find_samples`; returns the raised bar.
 
-    A sample of class k adds its mass w to that class, and w times the mean is expected of all classes. The squared
-    distance Σ v_c u_c², with u_c the mass of class c left of the split less what is expected and v_c its weight, then
-    changes by 2w (v_k u_k − Σ v_c m_c u_c) + w² (v_k (1 − 2 m_k) + Σ v_c m_c²): the same for any number of classes.
+    The squared distance is Σ v_c u_c², with u_c the mass of class c left of the split minus mass left · m_c, m_c the
+    node's share of class c and v_c its weight. A sample of class k and mass w changes it by
+    2w (v_k u_k − Σ v_c m_c u_c) + w² (v_k (1 − 2 m_k) + Σ v_c m_c²), an update whose cost does not depend on the number
+    of classes.
     """
     codes, weights, means, factors, shares = points[0], points[1], metric[MEAN], metric[WEIGHT], metric[LEFT]
     first, n_classes, last = rules.first, rules.n_classes, np.int64(-1)
@@ -337,7 +343,7 @@ def scan_classes(f, found, before, bar, leaf, total, rules, values, points, keys
     for k in range(found):
         p, i = keys[k] >> SHIFT, np.uint32((keys[k] & LOW_HALF) >> 1)
         far = mass * mass * square * (1.0 + 1e-6)
-        if last >= 0 and worth_a_look(far, bar, mass, own, rules, metric) and values[p] > values[last] + CLOSENESS:
+        if last >= 0 and may_gain_more(far, bar, mass, own, rules, metric) and values[p] > values[last] + CLOSENESS:
             gain = gain_of_classes(left, total, rules, x_log_x)
             bar = take(gain, left[0], f, p, bar, leaf, mass, rules)
         code, weight = codes[i], float(weights[i])

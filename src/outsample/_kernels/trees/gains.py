@@ -1,4 +1,4 @@
-"""When a tree stops growing, which gains count as equal, and what a bin can hide: shared by all tree kernels."""
+"""Gains of splits, which gains count as equal, and the upper bound on the gain within a bin."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ _FLOORS = ("least_gain", "least_spread", "square_unit")
 RULES = np.dtype(
     [(name, np.int64) for name in _LIMITS + _LABELS] + [(name, np.float64) for name in _FLOORS], align=True
 )
-"""What a kernel knows of `trees.Rules`, and besides: leaves of up to `small` samples are sorted instead of counted in
-bins, leaves use the bins of those `fine` times larger, and `first` is the channel of the first sum of labels."""
+"""`trees.Rules` for kernels, and besides: leaves of up to `small` samples are sorted instead of counted in bins, leaves
+use the level of bins of leaves `fine` times larger, and `first` is the channel of the first sum of labels."""
 
 NO_SPLIT = -1.0
 
-# Two numbers in one integer: the first · 2³² + the second.
+# Two numbers share an integer: the first · 2³² + the second.
 SHIFT = 32
 LOW_HALF = (1 << SHIFT) - 1
 
-# Gains that differ by less are equal: of their size, and for sums of x ln x also of the node's mass.
+# Gains that differ by less count as equal: relative to the gain, and for sums of x ln x also to the node's mass.
 RELATIVE_TIE = 1e-11
 ENTROPY_TIE = 5e-14
 
 
 @njit(**LENT_INNER)
 def bound_inside(reach, scale, mass, mass_before, mass_after, rarest, squares, entropy):
-    """Bound on the gains inside a bin.
+    """Upper bound on the gain within a bin.
 
-    A gain is at most a chi-square: distance² / (scale · mass left · mass right), where the distance is that of the
-    left sums from what the node's mean would give, times the node's mass. `reach` is the largest distance in the bin.
-    For entropy about half of that will do, since (1 + t) ln(1 + t) − t ≤ t²/2 · (1 + 2|t|/3) for t ≥ −1/2.
-    At an end of the node the product vanishes; there the bin's squares about the node's mean are the bound.
+    A gain is at most a chi-square, distance² / (scale · mass left · mass right), where the distance is the node's mass
+    times the distance of the left sums from mass left · the node's mean. `reach` is the largest distance in the bin.
+    For entropy about half of that is an upper bound too, as (1 + t) ln(1 + t) − t ≤ t²/2 · (1 + 2|t|/3) for t ≥ −1/2.
+    At an end of the node the product of masses vanishes; there `squares`, the bin's sum of squares about the node's
+    mean, gives the bound.
     """
     right_after = mass - mass_after
     if mass_before > 0.0 and right_after > 0.0:
@@ -51,10 +52,10 @@ def bound_inside(reach, scale, mass, mass_before, mass_after, rarest, squares, e
 
 
 @njit(**LENT_INNER)
-def a_little_less(gain, mass):
-    """A bar under a gain, so that this split and all equal to it are still found, the first of them first.
+def just_below(gain, mass):
+    """A bar just below a gain, so that this split and its ties are still found, and the first of the ties is taken.
 
-    `mass` is the node's for entropy, whose sums round, and else zero.
+    `mass` is that of the node for entropy, whose sums are rounded, and zero otherwise.
     """
     bar = gain * (1.0 - 1e-9) - 10.0 * ENTROPY_TIE * mass
     return bar if bar > 0.0 else NO_SPLIT
@@ -62,7 +63,7 @@ def a_little_less(gain, mass):
 
 @njit(**LENT_INNER)
 def x_ln_x(x, table):
-    """x ln x, from the table when x is a count."""
+    """x ln x, from the table where x is a count."""
     if table.size > 0:
         return table[np.int64(x)]
     return x * np.log(x) if x > 0.0 else 0.0
@@ -70,14 +71,14 @@ def x_ln_x(x, table):
 
 @njit(**LENT_INNER)
 def gain_of_values(mass_left, sum_left, mass, total):
-    """Decrease of the sum of squares about the mean."""
+    """Decrease of the sum of squares about the mean, in the units of the channels."""
     distance = mass * sum_left - mass_left * total
     return distance / mass * distance / (mass_left * (mass - mass_left))
 
 
 @njit(**LENT_INNER)
 def gain_of_classes(left, total, rules, x_log_x):
-    """Decrease of impurity × mass; for Gini half of it; in the units of the channels."""
+    """Decrease of entropy × mass, or half the decrease of Gini's index × mass, in the units of the channels."""
     first, n_classes = rules.first, rules.n_classes
     mass, mass_left = float(total[first - 1]), float(left[first - 1])
     mass_right = mass - mass_left
@@ -99,7 +100,7 @@ def gain_of_classes(left, total, rules, x_log_x):
 
 @njit(**LENT_INNER)
 def take(gain, size_left, f, position, bar, leaf, mass, rules):
-    """Take a split if it gains more than `bar`; returns what the next one must exceed, rounding included."""
+    """Make a split the leaf's best one if it gains more than `bar`; returns what the next one must exceed."""
     if not gain > bar or min(size_left, leaf.n_samples - size_left) < rules.min_leaf:
         return bar
     leaf.gain, leaf.left, leaf.column, leaf.position = gain, size_left, f, position
@@ -108,8 +109,8 @@ def take(gain, size_left, f, position, bar, leaf, mass, rules):
 
 
 @njit(**LENT_INNER)
-def sum_members(leaf, points, rules, samples, total, of_values, of_classes):
-    """Sums of all channels over the samples of a leaf that has just got its list, into `total`."""
+def sum_samples(leaf, points, rules, samples, total, of_values, of_classes):
+    """Write the sums of all channels over the samples of a new leaf, whose list holds no others, into `total`."""
     first = rules.first
     for v in range(total.size):
         total[v] = 0
@@ -140,7 +141,7 @@ def is_uniform(slot, leaf, points, rules, samples, state, total, of_values, of_c
     spread = float(total[first + 1]) * rules.square_unit - summed * summed / float(mass)
     if spread <= rules.least_spread * float(mass):
         return True
-    # The last row of points tells equal values from unequal ones; two samples usually do.
+    # The last row of points holds the bits of the values; two samples usually suffice to see a difference.
     keys = points[points.shape[0] - 1]
     known, value = False, keys[0]
     for q in range(leaf.start, leaf.end):

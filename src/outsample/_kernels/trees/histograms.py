@@ -1,8 +1,8 @@
-"""Histograms of leaves: what their samples add up to in every bin.
+"""Histograms of leaves: the sums of their samples in every bin.
 
-One for each leaf, as far as there is memory. The smaller child's samples are counted, and the larger child has what is
-left of the parent's. Of `of_two`, `of_values` and `of_classes` one is True and the others are None: the compiler drops
-what is for them.
+Every leaf has one, as far as there is memory. After a split the smaller child's samples are counted, and the larger
+child's histogram is the parent's minus that. Of `of_two`, `of_values` and `of_classes` one is True and the others are
+None, see `growth`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from outsample._kernels.options import LENT, LENT_INNER, fetch_row, lane, lane_b
 from outsample._kernels.trees.gains import SHIFT
 from outsample._kernels.trees.leaves import MINUS_ONE, NONE, ONE
 from outsample._kernels.trees.presort import SHRINKING, Presorted
+from outsample.running.arrays import Integers
 
 UNIT = np.int64(1 << SHIFT)
-"""What one sample of two classes without weights adds to its node, besides its label."""
+"""What a sample of two classes without weights adds to a packed count, besides its label."""
 
 
 @njit(**LENT_INNER)
 def level_of(size, n, n_levels):
-    """The level of bins for a leaf of this size: bins are as many as the square root of the samples asks for."""
+    """The level of bins for a leaf of this size: the number of bins is about proportional to the root of the size."""
     level, asked = 0, SHRINKING * size
     while asked <= n and level < n_levels - 1:
         level += 1
@@ -32,11 +33,11 @@ def level_of(size, n, n_levels):
 
 @njit(**LENT_INNER)
 def count_two(counts, slot, leaf, sign, level, cells, cell_at, samples, state):
-    """Add (or take away) the samples of a leaf of two classes without weights to a histogram."""
+    """Add the samples of a leaf of two classes without weights to a histogram, or subtract them (sign −1)."""
     start, end, d = leaf.start, leaf.end, cells.shape[1]
     for q in range(start, end):
         i = samples[np.uint32(q)]
-        fetch_row(cells, samples, q, end)
+        fetch_row(cells, samples, q, end - 1)
         own = np.int64(state[i])
         if own >> 1 != slot:
             continue
@@ -51,16 +52,16 @@ def count_two(counts, slot, leaf, sign, level, cells, cell_at, samples, state):
 
 @njit(**LENT_INNER)
 def count_values(counts, slot, leaf, sign, level, points, cells, cell_at, samples, state, rules):
-    """Add (or take away) the samples of a leaf of real values to a histogram."""
+    """Add the samples of a leaf of real values to a histogram, or subtract them (sign −1)."""
     start, end, d, first, n_channels = leaf.start, leaf.end, cells.shape[1], rules.first, rules.n_channels
     for q in range(start, end):
         i = samples[np.uint32(q)]
-        fetch_row(cells, samples, q, end)
+        fetch_row(cells, samples, q, end - 1)
         if np.int64(state[i]) >> 1 != slot:
             continue
         mass, total, square = sign * points[first - 1, i], sign * points[first, i], sign * points[first + 1, i]
         if level == 0 and first == 1:
-            # Nearly always: no lookup and no masses.
+            # By far the most frequent case needs no table lookup and no masses.
             for f in range(d):
                 base = 3 * cells[i, f]
                 counts[np.uint32(base)] += sign
@@ -78,11 +79,11 @@ def count_values(counts, slot, leaf, sign, level, points, cells, cell_at, sample
 
 @njit(**LENT_INNER)
 def count_classes(counts, slot, leaf, sign, points, cells, cell_at, samples, state, rules):
-    """Add (or take away) the samples of a leaf of any number of classes to a histogram."""
+    """Add the samples of a leaf of any number of classes to a histogram, or subtract them (sign −1)."""
     start, end, d, first, n_channels = leaf.start, leaf.end, cells.shape[1], rules.first, rules.n_channels
     for q in range(start, end):
         i = samples[np.uint32(q)]
-        fetch_row(cells, samples, q, end)
+        fetch_row(cells, samples, q, end - 1)
         if np.int64(state[i]) >> 1 != slot:
             continue
         code, mass = first + points[0, i], sign * points[1, i]
@@ -96,8 +97,27 @@ def count_classes(counts, slot, leaf, sign, points, cells, cell_at, samples, sta
 
 
 @njit(**LENT_INNER)
+def count_labels(counts, cells, points, rules, of_values, of_classes):
+    """Add the labels of all samples to the histogram of `unlabelled_root`."""
+    n, d = cells.shape
+    first, n_channels = rules.first, rules.n_channels
+    for i in range(n):
+        if of_values is not None:
+            total, square = points[first, i], points[first + 1, i]
+            for f in range(d):
+                base = cells[i, f] * n_channels + first
+                counts[np.uint32(base)] += total
+                counts[np.uint32(base + 1)] += square
+        if of_classes is not None:
+            code, mass = first + points[0, i], points[1, i]
+            if code < n_channels:
+                for f in range(d):
+                    counts[np.uint32(cells[i, f] * n_channels + code)] += mass
+
+
+@njit(**LENT_INNER)
 def fold_histogram(counts, n_channels, level, wanted, cell_above, offsets):
-    """Join the cells of a histogram to those of a higher level, in place."""
+    """Sum the cells of a histogram to those of a higher level, in place."""
     while level < wanted:
         above, joined = cell_above[level], -1
         for cell in range(offsets[level, -1]):
@@ -113,9 +133,10 @@ def fold_histogram(counts, n_channels, level, wanted, cell_above, offsets):
 def count_child(
     child, slot, new, shared, n_free, counts, points, table, place, rules, of_two, of_values, of_classes
 ):  # fmt: skip
-    """Make the histogram of a child: `new` is the smaller one, asked for first if it needs any, `slot` the larger one.
+    """Make the histogram of a child, the smaller one (`new`) before the larger one (`slot`), where both need one.
 
-    Returns (its histogram, whether the larger child's is made too, number of free histograms).
+    shared : whether the larger child's histogram was made together with the smaller one's
+    Returns (number of its histogram, shared, number of free histograms).
     """
     leaves, offsets, sign = place.leaves, table.offsets, ONE
     leaf, larger, counted = leaves[child], leaves[slot], child
@@ -125,7 +146,7 @@ def count_child(
         if n_free > 0:
             n_free -= 1
             leaf.histogram = place.free[n_free]
-        # Many samples are counted once, for both, in the bins of the larger child.
+        # Many samples are counted only once for both children, in the bins of the larger one.
         shared = parents == own or leaf.n_samples * table.cells.shape[1] > 2 * offsets[parents, -1]
         level = parents if shared else own
     if child == slot and leaf.histogram != NONE:
@@ -136,14 +157,14 @@ def count_child(
         for cell in range(n_cells):
             counts[h, cell] = 0
     if sign == ONE or not shared:
-        into, members, cells, cell_at = counts[h], leaves[counted], table.cells, table.cell_at[level]
+        into, source, cells, cell_at = counts[h], leaves[counted], table.cells, table.cell_at[level]
         samples, state = place.samples, place.state
         if of_two is not None:
-            count_two(into, counted, members, sign, level, cells, cell_at, samples, state)
+            count_two(into, counted, source, sign, level, cells, cell_at, samples, state)
         if of_values is not None:
-            count_values(into, counted, members, sign, level, points, cells, cell_at, samples, state, rules)
+            count_values(into, counted, source, sign, level, points, cells, cell_at, samples, state, rules)
         if of_classes is not None:
-            count_classes(into, counted, members, sign, points, cells, cell_at, samples, state, rules)
+            count_classes(into, counted, source, sign, points, cells, cell_at, samples, state, rules)
     if shared and child == new:
         for cell in range(n_cells):
             counts[larger.histogram, cell] -= counts[h, cell]
@@ -152,17 +173,17 @@ def count_child(
     return h, shared, n_free
 
 
-def bin_sizes(table: Presorted) -> NDArray[np.int64]:
-    """Samples in each cell of level 0, (cells,)."""
+def bin_sizes(table: Presorted) -> Integers:
+    """Number of samples in each histogram cell of level 0, (cells,)."""
     n_bins = np.diff(table.offsets[0])
     widths = np.diff(table.edges[0].astype(np.int64), axis=1)
     return np.asarray(widths[np.arange(widths.shape[1]) < n_bins[:, None]])
 
 
-def unlabelled_root(table: Presorted, n_channels: int, mass: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the histogram of the whole table has whatever the labels: samples and mass of each cell.
+def unlabelled_root(table: Presorted, n_channels: int, mass: Integers) -> Integers:
+    """The histogram of the whole table without its labels: samples and mass of each cell, zeros for sums of labels.
 
-    (cells · channels,), see `trees_channel_gains`, with zeros for the labels; `mass` is (n,), or empty without weights.
+    (cells · channels,), see `trees.grow` for the channels; `mass` is (n,), or empty without weights.
     """
     root, offsets = np.zeros((int(table.offsets[0, -1]), n_channels), np.int64), table.offsets[0]
     root[:, 0] = bin_sizes(table)
@@ -174,13 +195,13 @@ def unlabelled_root(table: Presorted, n_channels: int, mass: NDArray[np.int64]) 
     return root.ravel()
 
 
-def lanes_for(sizes: NDArray[np.int64]) -> int:
-    """Label vectors that are counted together: lanes of one word that hold the largest bin."""
+def lanes_for(sizes: Integers) -> int:
+    """Number of label vectors that are counted together: lanes of one word that can count the largest bin."""
     return 64 // lane_bits(int(sizes.max()))
 
 
-def roots_of(table: Presorted, sizes: NDArray[np.int64], Y: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Packed histograms of the labels Y, (draws, n), no more draws than lanes; (draws, cells)."""
+def roots_of(table: Presorted, sizes: Integers, Y: NDArray[np.uint8]) -> Integers:
+    """Packed histograms (draws, cells) of the labels Y (draws, n), no more draws than lanes."""
     roots = np.repeat(sizes[None] << SHIFT, len(Y), axis=0)
     words, counted = np.empty(Y.shape[1], np.uint64), np.zeros(sizes.size, np.uint64)
     add_ones(table.cells, np.ascontiguousarray(Y), 64 // lanes_for(sizes), words, counted, roots)
@@ -189,9 +210,9 @@ def roots_of(table: Presorted, sizes: NDArray[np.int64], Y: NDArray[np.uint8]) -
 
 @njit(**LENT)
 def add_ones(cells, Y, bits, words, counted, roots):
-    """Add each sample's labels to its cell in every column; lanes of so many bits hold the largest bin.
+    """Add the labels of every draw to `roots` (draws, cells); lanes of so many bits can count the largest bin.
 
-    words, counted : room for the packed labels of each sample, and zeros for the sums of each cell
+    words, counted : memory for the packed labels of each sample, and zeros for the sums of each cell
     """
     n, d = cells.shape
     pack(Y, bits, words)

@@ -1,8 +1,8 @@
-"""The leaves of a growing tree: which samples each holds, and which is split next.
+"""Which samples fall into which leaf: of a growing tree, and of a finished one cut back to every size.
 
-A *slot* holds one present leaf; when a leaf is split, the larger child keeps the slot and the smaller one opens a
-new slot, so that work is proportional to the smaller child: the larger child keeps the parent's list of samples too,
-and who reads the list skips those that have left.
+A *slot* holds one present leaf. When a leaf is split, the larger child keeps the slot and the smaller one gets a new
+slot, so that the work is proportional to the size of the smaller child. The larger child keeps the parent's list of
+samples too; readers of the list skip samples that are no longer in its leaf.
 """
 
 from __future__ import annotations
@@ -14,62 +14,63 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from outsample._kernels.options import AHEAD, ENTRIES_PER_LINE, LENT_INNER, MERGED, fetch
-from outsample._kernels.trees.gains import NO_SPLIT, SHIFT
+from outsample._kernels.options import LENT_INNER, MERGED, OPTIONS
+from outsample._kernels.trees.gains import SHIFT
 from outsample._kernels.trees.presort import BINS_JOINED
+from outsample.running.arrays import Array, Integers
 
 _NUMBERS = ("start", "end", "n_samples", "node", "depth", "histogram", "level", "column", "position", "total", "left")
 LEAF = np.dtype([(name, np.int64) for name in _NUMBERS] + [("gain", np.float64)], align=True)
-"""What is known of a leaf: range of its list of samples, their number, its node and depth, its histogram and the level
-of that; of its best cut the column, the position, what goes to the left, and the gain. `total` are the sums of two
-classes; then what goes to the left are sums as well, else it is the number of samples."""
+"""A leaf: where its list of samples starts and ends, its number of samples, its node, depth, histogram and level of
+bins; of its best split the column, the position in the column's order, what goes left, and the gain. For two classes
+`total` and `left` are packed sums; else `left` is the number of samples that go left."""
 
-# Bins that a leaf with all samples looks at as one group.
+# Bins per group in a leaf with all samples.
 BINS_PER_GROUP = 2.0
 
-# Leaves with so many samples never open a bin by sorting those of their members that fall into it.
+# Leaves with at least so many samples never sort their own samples to find those in a bin.
 MANY = 1024
 
-# A bare number as an argument makes numba compile the callee once more for that number.
+# Typed, because numba compiles a callee once more for every literal number it is called with.
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)
 NONE, NO = MINUS_ONE, np.bool_(False)
 
 
 class Place(NamedTuple):
-    """Where samples are.
+    """Which samples each leaf holds, and which leaves wait to be split.
 
     Attributes
     ----------
     samples : uint32
-        Lists of samples, one per leaf. There is room for all that a growth can make: when a node of n samples gets L
-        leaves, the smaller children on the way have at most n/2 · log₂ L samples altogether. For by induction, the
-        smaller child having the share p ≤ 1/2 of the samples, that bound leaves n/2 · H(p) for it, with H(p) ≥ 2p the
+        Lists of samples, one per leaf, with room for all lists that one growth can make: when a node of n samples gets
+        L leaves, the smaller children on the way have at most n/2 · log₂ L samples altogether. Proof by induction: if
+        the smaller child has the share p ≤ 1/2 of the samples, that bound leaves n/2 · H(p) for it, with H(p) ≥ 2p the
         entropy in bits.
     state : (n,) uint16, or uint32 where there are many leaves
-        2 · slot + label of each sample; kernels that keep labels elsewhere leave the last bit alone. It is read at
-        random, so it must be small.
+        2 · slot + label of each sample; with channels the last bit is zero. It is read in random order, so it should
+        fit into the processor's cache.
     moved : (2, 2 · leaves) of the same type
-        The state a sample goes to when its leaf is split, by side (stays, moves) and present state.
+        The new state of a sample when its leaf is split, by side (stays, moves) and present state.
     leaves : (leaves,) of type LEAF
-        What each slot holds.
+        The leaf in each slot.
     waiting : (leaves,) int64
-        Slots of the leaves waiting to be split, the next one last.
+        Slots of the leaves that wait to be split, the next one last.
     free : int64
-        Histograms that nobody has.
+        Histograms that no leaf has.
     """
 
     samples: NDArray[np.uint32]
     state: NDArray[np.uint16 | np.uint32]
     moved: NDArray[np.uint16 | np.uint32]
     leaves: Any
-    waiting: NDArray[np.int64]
-    free: NDArray[np.int64]
+    waiting: Integers
+    free: Integers
 
 
 def make_place(n: int, max_leaves: int, n_histograms: int) -> Place:
-    """Room for n samples."""
+    """Memory for the growth of trees on n samples."""
     narrow = np.uint16 if max_leaves <= 2**15 else np.uint32
-    moved: NDArray[Any] = np.tile(np.arange(2 * max_leaves), (2, 1)).astype(narrow)
+    moved: Array = np.tile(np.arange(2 * max_leaves), (2, 1)).astype(narrow)
     return Place(
         samples=np.empty(n_listed(n, max_leaves), np.uint32),
         state=np.empty(n, narrow),
@@ -81,14 +82,14 @@ def make_place(n: int, max_leaves: int, n_histograms: int) -> Place:
 
 
 def n_listed(n: int, max_leaves: int) -> int:
-    """Samples on the lists of all leaves there ever are, at most; see `Place`."""
+    """Upper bound on the total length of all lists of samples; see `Place`."""
     return n + math.ceil(n / 2 * math.log2(max_leaves))
 
 
-def plant(place: Place, labels: Any) -> None:
-    """One leaf that holds every sample, and histogram 0.
+def plant(place: Place, labels: Array | int) -> None:
+    """Start with one leaf that holds every sample, and histogram 0.
 
-    The last histogram is never given away: it serves leaves that have none of their own.
+    The last histogram is never given to a leaf: it serves those that have none of their own.
     """
     n = place.state.size
     place.samples[:n] = np.arange(n, dtype=np.uint32)
@@ -100,31 +101,30 @@ def plant(place: Place, labels: Any) -> None:
 
 @njit(**LENT_INNER)
 def divide(slot, new, n_left, used, columns, place):
-    """Split the leaf in `slot` at its best cut, `n_left` samples to the left: samples, nodes and depths.
+    """Split the leaf in `slot` at its best split, with `n_left` samples left: samples, nodes and depths.
 
-    Of the room for lists `used` is taken. Returns (slot of the left child, what is taken then).
+    `used` entries of `samples` are taken. Returns (slot of the left child, entries taken afterwards).
     """
     samples, leaf, child = place.samples, place.leaves[slot], place.leaves[new]
     f, position, n = leaf.column, leaf.position, place.state.size
     left_is_small = 2 * n_left <= leaf.n_samples
     n_small = n_left if left_is_small else leaf.n_samples - n_left
     walk = (position if left_is_small else n - position) <= 3 * leaf.n_samples
-    end, q, last = used, leaf.start, leaf.end - 1
+    end, q = used, leaf.start
     p, step = (0, 1) if left_is_small else (n - 1, -1)
     side = ONE
     for label in range(2):
         place.moved[1, 2 * slot + label] = 2 * new + label
     while end - used < n_small:
         if walk:
-            # The smaller child lies at one end of the cut column: walk from there until all are found.
+            # The smaller child lies at one end of the split column: walk from there until all are found.
             i = columns.order[f, np.uint32(p)]
             p += step
         else:
             i = samples[np.uint32(q)]
-            fetch(columns.rank, (samples[min(q + AHEAD, last)], f))
             q += 1
             side = np.int64((columns.rank[i, f] < position) == left_is_small)
-        # No branch, which would be guessed wrongly too often: who stays is written over by the next one.
+        # No branch, which would be mispredicted too often: a sample that stays is overwritten by the next one.
         own = place.state[i]
         state = place.moved[np.uint32(side), own]
         place.state[i] = state
@@ -142,7 +142,7 @@ def divide(slot, new, n_left, used, columns, place):
 
 @njit(**MERGED)
 def strike_out(slot, place):
-    """Shorten the list of a leaf by those who have left, once they are as many as the others."""
+    """Delete samples that are no longer in the leaf from its list, once they are at least half of it."""
     samples, leaf = place.samples, place.leaves[slot]
     if 2 * leaf.n_samples > leaf.end - leaf.start:
         return
@@ -155,52 +155,8 @@ def strike_out(slot, place):
 
 
 @njit(**LENT_INNER)
-def precedes(a, b):
-    """Whether leaf a is split before leaf b: the larger gain, among equal gains the older node."""
-    return a.gain > b.gain or (a.gain == b.gain and a.node < b.node)
-
-
-@njit(**LENT_INNER)
-def wait(slot, n_waiting, n_wanted, leaves, waiting):
-    """Add a leaf to those waiting to be split; returns the leaf that waits no longer, or NONE.
-
-    When only so many more can be split, a leaf with that many before it never will be.
-    """
-    leaf, dropped = leaves[slot], NONE
-    if n_waiting == n_wanted:
-        dropped = waiting[0]
-        if not precedes(leaf, leaves[dropped]):
-            return slot
-        n_waiting -= 1
-        for k in range(n_waiting):
-            waiting[k] = waiting[k + 1]
-    k = n_waiting
-    while k > 0 and precedes(leaves[waiting[k - 1]], leaf):
-        waiting[k] = waiting[k - 1]
-        k -= 1
-    waiting[k] = slot
-    return dropped
-
-
-@njit(**LENT_INNER)
-def least_wanted(mass, n_waiting, n_wanted, leaves, waiting):
-    """A little less than a leaf must gain to be split at all; `mass` is 1 unless it is gain per mass that counts."""
-    return leaves[waiting[0]].gain * mass * (1.0 - 1e-9) if n_waiting == n_wanted else NO_SPLIT
-
-
-@njit(**LENT_INNER)
-def release(leaf, n_free, free):
-    """Free the histogram of a leaf, if it has one; returns the number of free ones."""
-    if leaf.histogram == NONE:
-        return n_free
-    free[n_free] = leaf.histogram
-    leaf.histogram = NONE
-    return n_free + 1
-
-
-@njit(**LENT_INNER)
-def bins_together(size, n, level):
-    """Bins that a leaf of this size looks at as one group at first: the fewer samples they hold, the more."""
+def bins_per_group(size, n, level):
+    """Number of bins that a leaf of this size bounds as one group: the fewer samples they hold, the more."""
     asked = BINS_PER_GROUP * np.sqrt(n / size)
     for _ in range(level):
         asked /= BINS_JOINED
@@ -208,41 +164,97 @@ def bins_together(size, n, level):
 
 
 @njit(**LENT_INNER)
-def find_members(f, slot, leaf, first, last, order, rank, samples, state, keys):
-    """Members of a leaf at positions `first` … `last` − 1 of column f, in ascending order; returns their number.
+def find_samples(f, slot, leaf, first, last, order, rank, samples, state, keys):
+    """List the samples of a leaf at positions `first` … `last` − 1 of column f, in order; returns their number.
 
-    keys[0, k] = position · 2³² + 2 · sample + label, the label as in `state`. Small leaves look at their own samples,
-    others at all samples in between.
+    keys[0, k] = position · 2³² + 2 · sample + label, the label as in `state`. Small leaves go through their own
+    samples, others through all samples at these positions.
     """
     found = 0
     if 2 * leaf.n_samples < last - first and leaf.n_samples < MANY:
-        return sort_members(f, slot, leaf, first, last, rank, samples, state, keys)
-    for line in range(first // ENTRIES_PER_LINE, last // ENTRIES_PER_LINE):
-        fetch(order, (f, line * ENTRIES_PER_LINE))
+        return sort_samples(f, slot, leaf, first, last, rank, samples, state, keys)
     for k in range(first, last):
         i = order[f, np.uint32(k)]
         own = np.int64(state[i])
-        # Written first and counted afterwards: a branch would be guessed wrongly too often.
+        # Written always and counted only where it belongs: a branch would be mispredicted too often.
         keys[0, np.uint32(found)] = np.int64(k) << SHIFT | np.int64(i) << 1 | own & 1
         found += own >> 1 == slot
     return found
 
 
 @njit(**MERGED)
-def sort_members(f, slot, leaf, first, last, rank, samples, state, keys):
-    """`find_members` from the leaf's own samples."""
+def sort_samples(f, slot, leaf, first, last, rank, samples, state, keys):
+    """`find_samples` from the leaf's own samples."""
     start, end, found = leaf.start, leaf.end, 0
     for q in range(start, end):
         i = samples[np.uint32(q)]
         position = np.int64(rank[i, f])
-        fetch(rank, (samples[min(q + AHEAD, end - 1)], f))
         own = np.int64(state[i])
         keys[1, np.uint32(found)] = position << SHIFT | np.int64(i) << 1 | own & 1
         found += (position >= first) & (position < last) & (own >> 1 == slot)
-    # Several keys are compared at a time, and none is guessed: faster than sorting for the few there are.
+    # Counting the smaller keys of each key needs no branches and uses vector instructions: for the few keys there are,
+    # that is faster than sorting.
     for k in range(found):
         key, smaller = keys[1, k], 0
         for q in range(found):
             smaller += keys[1, np.uint32(q)] < key
         keys[0, np.uint32(smaller)] = key
     return found
+
+
+@njit(**OPTIONS)
+def thresholds_of(X, split, column, leaf):
+    """Midpoint between the two sides of every split among the samples of its node, (splits,) float64."""
+    lowest = np.full(split.size, np.inf)
+    highest = np.full(split.size, -np.inf)
+    for i in range(X.shape[0]):
+        node = np.int64(leaf[i])
+        while node > 0:
+            j = (node - 1) // 2
+            value = np.float64(X[i, column[j]])
+            if node % 2 == 1:
+                highest[j] = max(highest[j], value)
+            else:
+                lowest[j] = min(lowest[j], value)
+            node = split[j]
+    return 0.5 * (lowest + highest)
+
+
+@njit(**OPTIONS)
+def wrong_answers(X, split, column, leaf, answers, X_new, y_new, wrong):
+    """Add to wrong (sizes,) the number of new rows that the trees of 1, 2, … leaves misclassify.
+
+    The first 2s − 1 nodes are the tree of s leaves. A tree that stopped growing early answers for all larger sizes.
+
+    Parameters
+    ----------
+    X : (n, d) float32 the samples the tree was grown on; leaf (n,) the node each ends in
+    split, column : (leaves − 1,) the node and the column of each split, in the order of growth
+    answers : (nodes,) class of each node
+    X_new, y_new : (m, d) float32, (m,)
+    """
+    thresholds = thresholds_of(X, split, column, leaf)
+    children = np.full(answers.size, -1, np.int64)
+    for j in range(split.size):
+        children[split[j]] = 2 * j + 1
+    for i in range(X_new.shape[0]):
+        node, size = np.int64(0), 1
+        while True:
+            following = children[node]
+            # A node is a leaf from the size at which it appears until the size at which it is split.
+            until = (following - 1) // 2 + 1 if following >= 0 else wrong.size
+            if answers[node] != y_new[i]:
+                for s in range(size - 1, min(until, wrong.size)):
+                    wrong[s] += 1
+            if following < 0 or until >= wrong.size:
+                break
+            j = (following - 1) // 2
+            node = following if np.float64(X_new[i, column[j]]) <= thresholds[j] else following + 1
+            size = until + 1
+
+
+def warmup() -> None:
+    """Compile `wrong_answers`, or load it from disk; the other kernels are part of `trees.warmup`."""
+    X = np.array([[0.0], [1.0]], np.float32)
+    tree = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([1, 2], np.int32), np.array([0, 0, 1])
+    wrong_answers(X, *tree, X, np.array([0, 1]), np.zeros(3, np.int64))

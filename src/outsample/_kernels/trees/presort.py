@@ -1,7 +1,7 @@
-"""What a tree needs of X, done once: every column sorted and cut into bins along its sorted order.
+"""The part of the work that depends on X only, done once: every column sorted, and cut into bins along its order.
 
-Bins are made for the whole table. A leaf with a sixteenth of its samples has a sixteenth in each bin, and needs only a
-quarter as many bins: *levels* join neighbouring bins, each level about four of the one before.
+Bins are made for the whole table. A leaf with a sixteenth of the samples has about a sixteenth of them in each bin, and
+needs only a quarter as many bins: *levels* join neighbouring bins, each level about four of the level below.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from numba import njit
 from numpy.typing import NDArray
 
 from outsample._kernels.options import LENT
+from outsample.running.arrays import Bools, Integers
 from outsample.running.threads import over_slices, side_by_side
 
 CLOSENESS = np.float32(1e-7)
-"""Neighbouring values that differ by no more are never parted: scikit-learn's rule, in float32."""
+"""No split separates neighbouring values that differ by no more: scikit-learn's rule, in float32."""
 
-# Entries of a table that one thread sorts before a second is awake.
+# Entries of a table that one thread sorts before a second one has started.
 _SMALL = 10_000
 
 FIRST_WIDTH = 4
 WIDTH_PER_ROOT = 1.2
 BINS_JOINED = 4
 SHRINKING = BINS_JOINED**2
-"""Leaves smaller by this factor use bins of the next level."""
+"""Leaves smaller by this factor use the bins of the next level."""
 
 FINENESS = 8
-"""Where groups of bins are looked at first, leaves smaller by this factor still use the bins of larger ones."""
+"""Where groups of bins are bounded first, leaves use the level of bins of leaves larger by this factor."""
 
 LARGEST_SORTED = 24
-"""Leaves with no more samples are sorted instead of counted in bins."""
+"""Leaves with at most so many samples are sorted instead of counted in bins."""
 
 
 class Columns(NamedTuple):
@@ -59,11 +60,11 @@ class Presorted(NamedTuple):
     ----------
     columns : Columns
     cells : (n, d) uint16, or uint32 where there are many
-        Histogram cell of each sample in each column, at level 0. They are read more often than anything else.
+        Histogram cell of each sample in each column, at level 0. No other array is read as often.
     edges : (levels, d, bins + 1) uint32
-        Position where each bin starts; n after the last bin. No edge parts tied values.
+        Position where each bin starts; n after the last bin. No edge separates tied values.
     solid : (levels, d, bins) bool
-        Bins inside which no split can fall, because all their values are tied.
+        Bins whose values are all tied, so that no split falls within them.
     offsets : (levels, d + 1) int64
         First histogram cell of each column; column f has offsets[level, f + 1] − offsets[level, f] bins.
     cell_at : (levels, cells) uint32
@@ -75,16 +76,16 @@ class Presorted(NamedTuple):
     columns: Columns
     cells: NDArray[np.uint16 | np.uint32]
     edges: NDArray[np.uint32]
-    solid: NDArray[np.bool_]
-    offsets: NDArray[np.int64]
+    solid: Bools
+    offsets: Integers
     cell_at: NDArray[np.uint32]
     cell_above: NDArray[np.int32]
 
 
 def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
-    """Sort and bin the columns of X, (n, d) float32 without NaN, columns spread over threads."""
+    """Sort and bin the columns of X, (n, d) float32 without NaN, on several threads."""
     n, d = X.shape
-    # One block of memory: large blocks are handed out in large pages, which costs much less than small ones.
+    # One allocation: the system maps large blocks in large pages, which costs much less than many small ones.
     block = np.empty((4, d * n), np.int32)
     order, bits = block[:2].reshape(2, d, n)
     order, values, rank = order.view(np.uint32), bits.view(np.float32), block[2].reshape(n, d)
@@ -92,17 +93,17 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
     edges, solid = np.full((levels, d, most + 1), n, np.uint32), np.zeros((levels, d, most), np.bool_)
     n_bins = np.empty((levels, d), np.int64)
 
-    def sort_columns(part: int) -> None:
+    def sort_columns(thread: int) -> None:
         keys = np.empty(n, np.int64)
-        for f in range(part, d, parts):
+        for f in range(thread, d, used):
             make_keys(bits[f], keys)
             keys.sort()
             place_samples(keys, order[f], bits[f])
             n_bins[0, f] = cut_bins(values[f], edges[0, f], solid[0, f])
 
     values[:] = X.T
-    parts = threads if n * d > _SMALL else 1
-    side_by_side(sort_columns, parts)
+    used = threads if n * d > _SMALL else 1
+    side_by_side(sort_columns, used)
     above = [_join_bins(n, level, n_bins, edges, solid) for level in range(1, levels)]
     offsets = np.zeros((levels, d + 1), np.int64)
     np.cumsum(n_bins, axis=1, out=offsets[:, 1:])
@@ -114,12 +115,12 @@ def presort(X: NDArray[np.float32], threads: int = 1) -> Presorted:
         cell_at[level + 1] = joined[cell_at[level]]
     narrow = np.uint16 if n_cells <= 2**16 else np.uint32
     cells = block[3].view(narrow)[: n * d].reshape(n, d)
-    over_slices(lambda start, stop: find_places(start, stop, order, edges[0], offsets[0], cells, rank), d, parts)
+    over_slices(lambda start, stop: find_places(start, stop, order, edges[0], offsets[0], cells, rank), d, used)
     return Presorted(Columns(order, values, rank), cells, edges, solid, offsets, cell_at, cell_above)
 
 
 def _n_levels(n: int) -> int:
-    """As many as leaves that are counted in bins have a use for."""
+    """Number of levels that leaves counted in bins can use."""
     levels = 1
     while n > LARGEST_SORTED * SHRINKING**levels:
         levels += 1
@@ -127,7 +128,7 @@ def _n_levels(n: int) -> int:
 
 
 def _most_bins(n: int) -> int:
-    """No column has more bins: ties can at most double the number that `cut_bins` makes without them."""
+    """Upper bound on the bins of a column: ties can at most double the number that `cut_bins` makes without them."""
     return min(n, 2 * (int(4 / WIDTH_PER_ROOT * np.sqrt(n / 2)) + 2 * FIRST_WIDTH) + 8)
 
 
@@ -144,7 +145,7 @@ def make_keys(bits, keys):
 
 @njit(**LENT)
 def place_samples(keys, order, bits):
-    """What the sorted keys of a column say: samples in order, and bits of the values in order."""
+    """Write the samples of a column, and the bits of their values, in the order of the sorted keys."""
     for p in range(keys.size):
         order[p] = np.uint32(keys[p] & 0xFFFFFFFF)
         own = keys[p] >> 32
@@ -153,10 +154,10 @@ def place_samples(keys, order, bits):
 
 @njit(**LENT)
 def cut_bins(values, edges, solid):
-    """Cut one sorted column into bins, write their edges and tell how many there are.
+    """Cut one sorted column into bins and write their edges; returns their number.
 
-    Widths grow with the square root of the distance to the nearer end: then no single bin can move
-    the share of a class by more than about one standard error, wherever it lies.
+    Widths grow with the square root of the distance to the nearer end of the column: then no single bin changes the
+    share of a class left of it by more than about one standard error, wherever it lies.
     """
     n = values.size
     n_bins = 0
@@ -184,7 +185,7 @@ def cut_bins(values, edges, solid):
 
 @njit(**LENT)
 def find_places(start, stop, order, edges, offsets, cells, rank):
-    """Tell each sample its histogram cell and its position in columns `start` … `stop` − 1."""
+    """Write the histogram cell and the position of each sample in columns `start` … `stop` − 1."""
     for f in range(start, stop):
         for b in range(offsets[f + 1] - offsets[f]):
             for p in range(edges[f, b], edges[f, b + 1]):
@@ -193,12 +194,10 @@ def find_places(start, stop, order, edges, offsets, cells, rank):
                 rank[i, f] = p
 
 
-def _join_bins(
-    n: int, level: int, n_bins: NDArray[np.int64], edges: NDArray[np.uint32], solid: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Bins of a level from those of the level before; returns the cell that each cell of the level before joins."""
+def _join_bins(n: int, level: int, n_bins: Integers, edges: NDArray[np.uint32], solid: Bools) -> Integers:
+    """Write the bins of a level; returns, for each cell of the level below, the cell that contains it."""
     d, most = solid.shape[1:]
-    # All columns as one, each beginning where the one before ends, with bins numbered like histogram cells.
+    # All columns as one long column, with bins numbered like histogram cells.
     ends, filled = n * np.arange(1, d + 1), np.arange(most) < n_bins[level - 1, :, None]
     starts = edges[level - 1, :, :-1][filled] + np.repeat(ends - n, n_bins[level - 1])
     wanted = (ends - n)[:, None] + _wanted_starts(n, BINS_JOINED**level)
@@ -216,8 +215,8 @@ def _join_bins(
     return np.repeat(np.arange(kept.size), n_joined)
 
 
-def _wanted_starts(n: int, widening: int) -> NDArray[np.int64]:
-    """Where the bins of a column would start that are this much wider than those `cut_bins` makes without ties."""
+def _wanted_starts(n: int, widening: int) -> Integers:
+    """Where the bins of a column would start if they were this much wider than `cut_bins` makes them without ties."""
     first, growth = widening * FIRST_WIDTH, (widening * WIDTH_PER_ROOT / 2) ** 2
     n_edges = int((np.sqrt(first**2 + 2 * growth * n) - first) / (2 * growth))
     k = np.arange(n_edges + 1)

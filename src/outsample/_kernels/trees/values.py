@@ -1,4 +1,4 @@
-"""Where a node of real values may gain: groups of its bins, their bins, and the samples inside a bin.
+"""Which bins of a node may hold its best split, for real values, and the scan of a bin.
 
 Edges of groups are listed column after column, each column with the edge before its first bin: group e lies between
 edges e and e + 1.
@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit
 
 from outsample._kernels.options import LENT_INNER
-from outsample._kernels.trees.gains import LOW_HALF, NO_SPLIT, SHIFT, a_little_less, bound_inside, gain_of_values, take
-from outsample._kernels.trees.leaves import ZERO, bins_together
+from outsample._kernels.trees.gains import LOW_HALF, NO_SPLIT, SHIFT, bound_inside, gain_of_values, just_below, take
+from outsample._kernels.trees.leaves import ZERO, bins_per_group
 from outsample._kernels.trees.presort import CLOSENESS
 
-# A squared distance is taken a little too large rather than too small.
+# Squared distances are rounded up by this factor, so that bounds stay upper bounds.
 ABOVE = 1.0 + 1e-6
 
 # Rows of `sides`: mass and sum left of an edge; mass, sum and squares of the group or bin after it.
@@ -23,7 +23,7 @@ MASS_LEFT, SUM_LEFT, MASS, SUM, SQUARES = 0, 1, 2, 3, 4
 
 @njit(**LENT_INNER)
 def sum_value_groups(counts, step, first, offsets, exact, sides):
-    """What lies left of the edges of all groups of `step` bins, as integers and as floats, and in the groups.
+    """Write the sums left of every edge of a group of `step` bins, as integers and as floats, and those of the group.
 
     Returns the number of edges.
     """
@@ -31,7 +31,7 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
     for f in range(offsets.size - 1):
         size, mass, total = np.int64(0), np.int64(0), np.int64(0)
         end = offsets[f + 1]
-        # After the last group comes an empty one.
+        # The last edge of a column is followed by an empty group.
         for start in range(offsets[f], end + step, step):
             before, own, squares = mass, np.int64(0), np.int64(0)
             exact[e, 0], exact[e, first - 1], exact[e, first] = size, mass, total
@@ -50,9 +50,9 @@ def sum_value_groups(counts, step, first, offsets, exact, sides):
 
 @njit(**LENT_INNER)
 def best_edge_of_values(total, n_edges, rules, exact, sides, far, room):
-    """The gain at one of the best edges, or NO_SPLIT.
+    """The gain at the edge with the largest chi-square, or NO_SPLIT.
 
-    far, room : squared distances and products of the masses, for the loop that looks at several edges at a time
+    far, room : memory for squared distances and products of the masses, which are computed by vector instructions
     """
     first, least = rules.first, max(rules.min_leaf, 1)
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])
@@ -71,14 +71,14 @@ def best_edge_of_values(total, n_edges, rules, exact, sides, far, room):
 
 @njit(**LENT_INNER)
 def mark_values(n_marks, mass, mean, level, square_unit, sides, marked):
-    """Mark the groups or bins where a gain may exceed level / mass; no branches, so that several are done at a time."""
+    """Mark the groups or bins where a gain may exceed level / mass; without branches, for vector instructions."""
     for e in range(n_marks):
         before, sum_before = sides[MASS_LEFT, e], sides[SUM_LEFT, e]
-        inside, part, squares = sides[MASS, e], sides[SUM, e], sides[SQUARES, e]
+        inside, own, squares = sides[MASS, e], sides[SUM, e], sides[SQUARES, e]
         after = before + inside
-        first, last = abs(sum_before - before * mean), abs(sum_before + part - after * mean)
+        first, last = abs(sum_before - before * mean), abs(sum_before + own - after * mean)
         room_first, room_last = before * (mass - before), after * (mass - after)
-        within = inside * squares * square_unit * (1.0 + 1e-12) - part * part
+        within = inside * squares * square_unit * (1.0 + 1e-12) - own * own
         nearest = room_first if room_first < room_last else room_last
         reach = (first if first > last else last) * ABOVE + 0.5 * np.sqrt(within if within > 0.0 else 0.0)
         marked[e] = mass * mass * reach * reach >= level * nearest
@@ -86,7 +86,7 @@ def mark_values(n_marks, mass, mean, level, square_unit, sides, marked):
 
 @njit(**LENT_INNER)
 def list_value_bins(counts, step, first, offsets, marked, exact, sides, picks, lefts):
-    """List the bins of the marked groups that hold samples, and what lies left of them; returns their number."""
+    """List the bins of marked groups that hold samples, with the sums left of them; returns their number."""
     n_channels, n_bins, e = lefts.shape[1], 0, 0
     for f in range(offsets.size - 1):
         start, end = offsets[f], offsets[f + 1]
@@ -95,7 +95,7 @@ def list_value_bins(counts, step, first, offsets, marked, exact, sides, picks, l
                 size, mass, total = exact[e, 0], exact[e, first - 1], exact[e, first]
                 for cell in range(start, min(start + step, end)):
                     base, here = cell * n_channels, np.uint32(n_bins)
-                    # Written first and counted afterwards: a branch would be guessed wrongly too often.
+                    # Written always and counted only where it holds samples: a branch would be mispredicted too often.
                     picks[here] = np.int64(f) << SHIFT | cell
                     lefts[here, 0], lefts[here, first - 1], lefts[here, first] = size, mass, total
                     n_bins += counts[np.uint32(base)] != 0
@@ -115,15 +115,15 @@ def list_value_bins(counts, step, first, offsets, marked, exact, sides, picks, l
 
 @njit(**LENT_INNER)
 def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
-    """What no gain inside or at the end of a listed bin exceeds, NO_SPLIT if that is not more than `bar`."""
-    mean, before, part, inside = whole / mass, sides[MASS_LEFT, k], sides[SUM, k], sides[MASS, k]
-    after, sum_after = before + inside, sides[SUM_LEFT, k] + part
+    """Upper bound on the gain within or at the end of a listed bin; NO_SPLIT where that is at most `bar`."""
+    mean, before, own, inside = whole / mass, sides[MASS_LEFT, k], sides[SUM, k], sides[MASS, k]
+    after, sum_after = before + inside, sides[SUM_LEFT, k] + own
     first, last = abs(sides[SUM_LEFT, k] - before * mean), abs(sum_after - after * mean)
     bound = gain_of_values(after, sum_after, mass, whole) * ABOVE if after < mass else NO_SPLIT
     if opens:
         squares = sides[SQUARES, k] * square_unit
-        within = max(inside * squares - part * part, 0.0) + 1e-12 * inside * squares
-        about = max(squares - 2.0 * mean * part + inside * mean * mean, 0.0)
+        within = max(inside * squares - own * own, 0.0) + 1e-12 * inside * squares
+        about = max(squares - 2.0 * mean * own + inside * mean * mean, 0.0)
         about += 1e-12 * (squares + inside * mean * mean)
         reach = mass * (max(first, last) * ABOVE + 0.5 * np.sqrt(within))
         bound = max(bound, bound_inside(reach, mass, mass, before, after, 1.0, about, False))
@@ -132,18 +132,18 @@ def bound_bin(k, bar, mass, whole, square_unit, opens, sides):
 
 @njit(**LENT_INNER)
 def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
-    """Find the bins that may hold, or end in, a split that gains more than `bar`.
+    """List the bins that may hold, or end in, a split that gains more than `bar`.
 
-    The best edge of groups of bins gains no more than the best split does. Only groups that may gain more are taken
-    apart into bins. Returns (number of bins, the raised bar).
+    Edges of groups of bins are tried first, which raises the bar; only groups that may gain more are divided into
+    bins. Returns (number of bins listed, the raised bar).
     """
-    first, step, n_picks = rules.first, bins_together(total[0], n, level), ZERO
+    first, step, n_picks = rules.first, bins_per_group(total[0], n, level), ZERO
     mass, whole = float(total[first - 1]), float(total[first])
     sides, marked, lefts, bounds = scratch.sides, scratch.marked, scratch.lefts, scratch.bounds
     square_unit = rules.square_unit
     n_edges = sum_value_groups(counts, step, first, offsets, scratch.exact, sides)
     best = best_edge_of_values(total, n_edges, rules, scratch.exact, sides, scratch.far, scratch.room)
-    bar = max(bar, a_little_less(best, 0.0))
+    bar = max(bar, just_below(best, 0.0))
     mark_values(n_edges, mass, whole / mass, bar * mass, square_unit, sides, marked)
     n_listed = list_value_bins(counts, step, first, offsets, marked, scratch.exact, sides, scratch.picks, lefts)
     mark_values(n_listed, mass, whole / mass, bar * mass, square_unit, sides, marked)
@@ -161,7 +161,7 @@ def pick_values(counts, total, bar, level, n, rules, offsets, solid, scratch):
 
 @njit(**LENT_INNER)
 def scan_values(f, found, before, bar, leaf, total, rules, values, points, keys):
-    """Try every split between `found` samples of the leaf, listed by `find_members`."""
+    """Try every split between `found` samples of the leaf, listed by `find_samples`; returns the raised bar."""
     first = rules.first
     labels, weights, whole = points[first], points[first - 1], float(total[first])
     mass, mean = float(total[first - 1]), float(total[first]) / float(total[first - 1])

@@ -7,25 +7,28 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from outsample.paths.base import Draws
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Integers
 from outsample.running.threads import in_stages, n_threads
 
+if TYPE_CHECKING:
+    from outsample._kernels.trees import Rules, Workspace
+
 MEMORY_BUDGET = 512 * 2**20
-"""Bytes all threads together may use for their work on label vectors."""
+"""Bytes that all threads together may use while trees grow."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When growth stops, in scikit-learn's words and numbers for n samples."""
+    """When growth stops: scikit-learn's limits, as counts for n samples."""
 
     max_leaves: int
     max_depth: int
@@ -59,21 +62,21 @@ class Growth:
     mass : (nodes,) weight of each node
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
     center, squares : of a regression, the origin of the sums and the weighted sum of (y − center)²
-    leaf : (n,) the node each sample ends in, where wanted
-    column : (leaves − 1,) the column each split divides by
+    leaf : (n,) the node each sample ends in, if asked for
+    column : (leaves − 1,) the column of each split
     """
 
-    split: NDArray[np.int64]
+    split: Integers
     mass: Floats
     sums: Floats
     center: float
     squares: float
     leaf: NDArray[np.int32]
-    column: NDArray[np.int64]
+    column: Integers
 
 
 class _Origin(NamedTuple):
-    """How whole numbers were made from labels: `unit` times their sums are sums of y − `center`."""
+    """Origin and unit of labels as whole numbers: `unit` times their sums are sums of y − `center`."""
 
     center: float = 0.0
     unit: float = 1.0
@@ -81,9 +84,9 @@ class _Origin(NamedTuple):
 
 
 class Grower:
-    """Grows a tree to each of many label vectors on the same X.
+    """Grows a tree for each of many label vectors on the same X.
 
-    Equal gains are resolved by a fixed rule (see the kernel), never by chance.
+    Ties between splits are resolved by a fixed rule (see `_kernels.trees`), never at random.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ class Grower:
         weight: Floats | None,
         per_node: bool = False,
     ) -> None:
-        # Numba takes a third of a second to import: only a tree that is really grown pays for it.
+        # Importing numba takes a third of a second, which only the growth of a tree should cost.
         from outsample._kernels import trees as kernel
 
         self._kernel = kernel
@@ -127,12 +130,12 @@ class Grower:
         else:
             self._root = kernel.unlabelled_root(self._table, self._rules.n_channels, self._mass)
             self._together = 1
-        self._spaces: list[Any] = []
+        self._spaces: list[Workspace] = []
 
     def grow(self, Y: Array | Draws, with_leaves: bool = False) -> Iterator[Growth]:
-        """The tree of each label vector of Y (draws, n), in order; threads over draws, memory bounded.
+        """The tree of each label vector of Y (draws, n), in order; draws are spread over threads within bounded memory.
 
-        A few label vectors are asked for at a time, so they may be drawn only then.
+        Y is read a few label vectors at a time, so that these may be drawn only then.
         """
         draws = len(Y)
         threads, n_histograms = self._shape_of_work(draws)
@@ -140,37 +143,37 @@ class Grower:
         together = max(1, min(self._together, math.ceil(draws / threads)))
         blocks = [range(first, min(first + together, draws)) for first in range(0, draws, together)]
 
-        def begun(block: range) -> list[tuple[Array, NDArray[np.int64]]]:
-            return self._begun(Y[block.start : block.stop])
+        def tasks(block: range) -> list[tuple[Array, Integers]]:
+            return self._tasks(Y[block.start : block.stop])
 
-        def grown(task: tuple[Array, NDArray[np.int64]], thread: int) -> Growth:
-            return self._grow_one(*task, spaces[thread], with_leaves)
+        def tree(task: tuple[Array, Integers], thread: int) -> Growth:
+            return self._tree(*task, spaces[thread], with_leaves)
 
-        yield from in_stages(begun, grown, blocks, threads)
+        yield from in_stages(tasks, tree, blocks, threads)
         self._spaces.extend(spaces)
 
-    def _begun(self, Y: Array) -> list[tuple[Array, NDArray[np.int64]]]:
-        """Each label vector with the histogram its tree begins with, without labels where the kernel counts them."""
+    def _tasks(self, Y: Array) -> list[tuple[Array, Integers]]:
+        """Each label vector with the histogram of its root; channels of labels are counted by the kernel."""
         if not self._rules.packed:
             return [(y, self._root) for y in Y]
         Y = Y.astype(np.uint8, copy=False)
         return list(zip(Y, self._kernel.roots_of(self._table, self._sizes, Y), strict=True))
 
-    def _workspace(self, n_histograms: int) -> Any:
-        """Memory for one thread, kept from earlier label vectors where nobody else has it: callers may be many."""
+    def _workspace(self, n_histograms: int) -> Workspace:
+        """Memory for one thread: of an earlier call if it is not in use, since several threads may call `grow`."""
         with suppress(IndexError):
             while len((space := self._spaces.pop()).counts) != n_histograms:
                 pass
             return space
         return self._kernel.Workspace(self._table, self._rules, n_histograms)
 
-    def _grow_one(self, y: Array, root: NDArray[np.int64], space: Any, with_leaves: bool) -> Growth:
+    def _tree(self, y: Array, root: Integers, space: Workspace, with_leaves: bool) -> Growth:
         points, origin, rules = self._points(y, space)
         grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root)
         mass, sums = self._node_sums(grown.total, origin.unit)
         return Growth(grown.split, mass, sums, origin.center, origin.squares, grown.leaf, grown.column)
 
-    def _make_rules(self, stop: Stopping) -> Any:
+    def _make_rules(self, stop: Stopping) -> Rules:
         weighted = self._weight.size > 0
         packed = 0 < self._n_classes <= 2 and not weighted
         n_classes = max(self._n_classes, 2) if self._n_classes else 0
@@ -193,8 +196,8 @@ class Grower:
             x_log_x=counts * np.log(np.maximum(counts, 1.0)) if with_table else np.empty(0),
         )
 
-    def _points(self, y: Array, space: Any) -> tuple[Array, _Origin, Any]:
-        """(what each sample adds to its node, how that was made from y, rules); written into memory of `space`."""
+    def _points(self, y: Array, space: Workspace) -> tuple[Array, _Origin, Rules]:
+        """(points of `_kernels.trees.grow` in the memory of `space`, their origin and unit, rules in that unit)."""
         rules, points = self._rules, space.points
         if rules.packed:
             return y, _Origin(), rules
@@ -213,7 +216,7 @@ class Grower:
         squares = np.multiply(amounts, off, out=off)
         coarse_unit = _fixed_point(squares, np.ceil, room, points[first + 1])
         noise = 1e-13 * farthest * farthest
-        # In the kernel gains are (unit of sums)² / (unit of mass), and so must be the squares.
+        # Gains in the kernel have the unit (unit of sums)² / (unit of mass); the squares are brought to it.
         per_gain = self._mass_unit / unit**2
         own = rules._replace(
             square_unit=coarse_unit * per_gain,
@@ -222,8 +225,8 @@ class Grower:
         )
         return points, _Origin(center, unit, float(squares.sum())), own
 
-    def _node_sums(self, total: NDArray[np.int64], unit: float) -> tuple[Floats, Floats]:
-        """(weight, label sums) of every node from its channels."""
+    def _node_sums(self, total: Integers, unit: float) -> tuple[Floats, Floats]:
+        """(weight, sums of labels) of every node from its channels."""
         rules, first = self._rules, 1 + self._rules.weighted
         if rules.packed:
             size, ones = total[:, 0] >> self._kernel.SHIFT, total[:, 0] & self._kernel.LOW_HALF
@@ -237,7 +240,7 @@ class Grower:
         return mass, sums.astype(np.float64) * self._mass_unit
 
     def _shape_of_work(self, draws: int) -> tuple[int, int]:
-        """(threads, histograms each keeps) within the memory budget."""
+        """(number of threads, number of histograms of each) within the memory budget."""
         n_bytes = self._kernel.Workspace.n_bytes
         fixed = n_bytes(self._table, self._rules, 0)
         each = n_bytes(self._table, self._rules, 1) - fixed
@@ -248,10 +251,10 @@ class Grower:
         return threads, int(min(self._rules.max_leaves + 1, max(room, 2)))
 
 
-def _fixed_point(amounts: Floats, rounded: np.ufunc, room: Floats, integers: NDArray[np.int64]) -> float:
-    """The unit, a power of two, in which `amounts` are about `integers`, and all their sums within int64.
+def _fixed_point(amounts: Floats, rounded: np.ufunc, room: Floats, integers: Integers) -> float:
+    """Write `amounts` as integers, in a unit such that all their sums fit into int64; returns the unit, a power of two.
 
-    `room` is as long as the amounts and written over.
+    `room` is overwritten; it is as long as the amounts.
     """
     largest = max(float(amounts.max()), -float(amounts.min()))
     if largest == 0.0:
@@ -264,7 +267,7 @@ def _fixed_point(amounts: Floats, rounded: np.ufunc, room: Floats, integers: NDA
 
 
 def _round_center(mean: float, spread: float) -> float:
-    """A number near the mean with few digits, so that y − center is as exact as y."""
+    """A number near the mean with few binary digits, so that y − center is as exact as y."""
     if spread == 0.0:
         return mean
     step = 2.0 ** math.floor(math.log2(spread) - 1)
