@@ -1,4 +1,4 @@
-"""While kernels are compiled nobody looks for garbage, and afterwards whoever did before."""
+"""The garbage collector is off while kernels are compiled, and afterwards as it was before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import outsample._kernels.options  # noqa: F401
 
 
 def watched():
-    """(A function of one for kernels, whether garbage was collected whenever it was compiled into one)."""
+    """(A function for kernels, whether the garbage collector was on each time it was compiled into one)."""
 
     def look():
         raise NotImplementedError
@@ -30,7 +30,7 @@ def watched():
 
 @pytest.fixture(params=[True, False])
 def collecting(request):
-    """Whether garbage is collected before a kernel is compiled."""
+    """Whether the garbage collector is on before a kernel is compiled."""
     before = gc.isenabled()
     (gc.enable if request.param else gc.disable)()
     yield request.param

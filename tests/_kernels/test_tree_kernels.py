@@ -33,7 +33,7 @@ def impurity_mass(y, weight, criterion):
 
 
 def best_by_brute_force(X, y, weight, criterion, min_leaf=1):
-    """Largest decrease over every column and every position between values that may be parted."""
+    """Largest decrease over every column and every position between values that a split may separate."""
     best, whole = -1.0, impurity_mass(y, weight, criterion)
     for column in X.T:
         order = np.argsort(column, kind="stable")
@@ -73,7 +73,7 @@ def test_best_split_against_brute_force(n_classes, criterion, weighted):
 @pytest.mark.parametrize(("n_classes", "criterion"), [*KINDS, (7, "gini"), (7, "entropy")])
 @pytest.mark.parametrize("min_leaf", [1, 4])
 def test_every_split_of_a_tree_against_brute_force(n_classes, criterion, weighted, min_leaf):
-    """Deep nodes lack classes, the last one among them, and hold few samples in many bins."""
+    """Deep nodes lack some classes, the last one among them, and have few samples in many bins."""
     rng = np.random.default_rng(8)
     for n in (90, 400):
         X = rng.normal(size=(n, 2)).astype(np.float32)
@@ -229,7 +229,7 @@ def test_many_leaves_and_the_samples_they_hold(n_classes):
     theirs = sum(
         impurity_mass(y[own], ones[own], criterion) for own in peer.apply(X) == np.unique(peer.apply(X))[:, None]
     )
-    # scikit-learn breaks ties by chance, and whole numbers of classes are often tied.
+    # scikit-learn breaks ties at random, and gains of classes, which are made of counts, are often tied.
     assert found == pytest.approx(theirs, rel=1e-2 if n_classes else 1e-9)
     nodes, sizes = np.unique(growth.leaf, return_counts=True)
     assert len(nodes) == 400
@@ -270,7 +270,7 @@ def test_wrong_shapes_never_reach_a_kernel():
 
 @njit
 def allowed_but_exceeding(total, before, after, level, entropy):
-    """(Left sides between two edges that lie within the allowance, and those of them that may gain too much)."""
+    """(Splits between two edges that are within the allowance, those of them that may gain too much)."""
     node, size, ones = node_of(total, entropy), total >> 32, total & 0xFFFFFFFF
     allowed, growth = allowance(before, after, level, node)
     within, wrong = 0, 0
@@ -283,7 +283,7 @@ def allowed_but_exceeding(total, before, after, level, entropy):
 
 
 @pytest.mark.parametrize("entropy", [True, False])
-def test_no_left_side_within_the_allowance_gains_too_much(entropy):
+def test_no_split_within_the_allowance_gains_too_much(entropy):
     rng, within = np.random.default_rng(7), 0
     for _ in range(300):
         size = int(rng.integers(4, 2000))
@@ -314,7 +314,7 @@ def test_roots_of_several_label_vectors_at_once(largest, lanes):
         np.testing.assert_array_equal(root >> trees.SHIFT, np.bincount(table.cells.ravel().astype(np.int64)))
 
 
-def test_what_a_root_has_whatever_the_labels():
+def test_the_root_without_labels_counts_samples_and_masses():
     rng = np.random.default_rng(0)
     table = presort(np.round(rng.normal(size=(400, 3)), 1).astype(np.float32))
     mass, cells = rng.integers(1, 2**40, 400), table.cells.T.astype(np.int64)

@@ -108,11 +108,11 @@ def two_class_counts(neighbours, ks, Y, bits, words, raised, tally, out):
             tally[0, q] += winners
             tally[1, q] += winners & own
         if (i + 1) % full == 0 or i + 1 == len(neighbours):
-            for what in range(2):
+            for row in range(2):
                 for q in range(len(ks)):
                     for draw in range(len(Y)):
-                        out[what, q, draw] += lane(tally[what, q], draw, bits)
-                    tally[what, q] = np.uint64(0)
+                        out[row, q, draw] += lane(tally[row, q], draw, bits)
+                    tally[row, q] = np.uint64(0)
 
 
 @njit(**OPTIONS)

@@ -1,4 +1,4 @@
-"""All pairs compared in single precision first: the lists are those of double precision all the same."""
+"""Neighbours preselected in single precision are those of double precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from outsample.paths.neighbors.nearest import distances_to, nearest_rows
 
 @pytest.fixture(params=["every row with all", "each pair once"])
 def way(request, monkeypatch):
-    """The way neighbours are found, whatever the size of a table; always with as many threads as there are."""
+    """The way neighbours are found, for tables of any size; always with all threads."""
     fewest = 2 if request.param == "each pair once" else 10**9
     monkeypatch.setattr(nearest, "_MANY_ROWS", fewest)
     monkeypatch.setattr(nearest, "_MANY_COLUMNS", 0)
@@ -80,7 +80,7 @@ def test_a_rounding_error_of_scikit_learn_counts_as_a_tie():
 
 @pytest.fixture
 def left_over(monkeypatch):
-    """How many rows each search by pairs leaves to others."""
+    """How many rows each search by pairs leaves to the other way."""
     counts = []
 
     honest = nearest.settle_near_pairs
@@ -107,7 +107,7 @@ def test_rows_with_lists_too_short_are_found_all_the_same(rank, width, fewest, m
 
 @pytest.mark.parametrize("rank", range(4, 9))
 def test_equal_distances_about_the_limit_are_in_order_of_row_number(rank, left_over, monkeypatch):
-    """Rounding puts some of the rows that are equally far within a limit and others beyond it."""
+    """Rounding puts some of the rows at the same distance within a limit and others beyond it."""
     monkeypatch.setattr(nearest, "_rank_and_width", lambda k: (rank, 400))
     X = np.random.default_rng(6).integers(0, 6, (3100, 16)).astype(float)
     squared = np.rint(cdist(X, X, "sqeuclidean"))

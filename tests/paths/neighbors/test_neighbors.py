@@ -35,7 +35,7 @@ SEARCHES = [
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """Tables this small only wait for each other's threads."""
+    """Tables are so small here that threads only wait for each other."""
     with threadpool_limits(1):
         yield
 
@@ -55,7 +55,7 @@ def test_classifier_against_scikit_learn(search, dtype):
     X, X_new = table(dtype=dtype)
     y = np.random.default_rng(1).integers(0, 3, len(X))
     path = path_of(KNeighborsClassifier(**search), [5, 1, 2, 3, 19, 20, 39, 40, 3])
-    # Numbers: scikit-learn 1.8 cannot say words at metrics of its own.
+    # Numbers as classes: scikit-learn 1.8 cannot predict strings with some of its metrics.
     check_contract(path, X, y, X_new, classes=np.array([2, 5, 9]))
 
 

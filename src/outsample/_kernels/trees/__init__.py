@@ -202,8 +202,7 @@ def warmup() -> None:
         channels = 1 if packed else n_classes or 3
         rules = Rules(packed, channels, n_classes, False, n_classes > 0, 2, 9, 2, 1, 0.0, 0.0, 1.0, np.zeros(5))
         points: Array = np.ones(4, np.uint8) if packed else np.ones((2 if n_classes else 4, 4), np.int64)
-        nobody = np.empty(0, np.int64)
-        root = (
-            roots_of(table, bin_sizes(table), points[None])[0] if packed else unlabelled_root(table, channels, nobody)
-        )
+        root = unlabelled_root(table, channels, np.empty(0, np.int64))
+        if packed:
+            root = roots_of(table, bin_sizes(table), points[None])[0]
         grow(table, points, rules, Workspace(table, rules, 2), False, root)

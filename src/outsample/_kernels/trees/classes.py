@@ -97,10 +97,10 @@ def bound_corners(before, own, marked, corner, total, rules, x_log_x):
         for c in range(n_classes):
             share = rest if c == n_classes - 1 else own[first + c]
             rest -= share
-            part = share if chosen >> c & 1 else 0
-            taken += part
+            own_left = share if chosen >> c & 1 else 0
+            taken += own_left
             if c < n_classes - 1:
-                corner[first + c] = before[first + c] + part
+                corner[first + c] = before[first + c] + own_left
         corner[first - 1] = before[first - 1] + taken
         if 0.0 < float(corner[first - 1]) < mass:
             most = max(most, gain_of_classes(corner, total, rules, x_log_x))

@@ -45,7 +45,7 @@ class ChannelScratch(NamedTuple):
     reach, near, corners : for classes, see `classes`
     picks, lefts, bounds : of the bins that may hold the best split: column · 2³² + cell, the sums left of them, and the
         upper bound on their gains
-    left, metric : the sums of two left sides; what `classes.prepare_metric` writes, and room for sums
+    left, metric : the sums of two left sides; see `classes.prepare_metric`
     keys : (2, n + 1) the samples of a bin in the order of its column, see `find_samples`
     """
 

@@ -1,4 +1,4 @@
-"""The part of the work that depends on X only, done once: every column sorted, and cut into bins along its order.
+"""All work that depends on X only, done once: every column is sorted, and cut into bins along its order.
 
 Bins are made for the whole table. A leaf with a sixteenth of the samples has about a sixteenth of them in each bin, and
 needs only a quarter as many bins: *levels* join neighbouring bins, each level about four of the level below.

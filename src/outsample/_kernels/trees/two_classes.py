@@ -136,18 +136,18 @@ def sum_groups(counts, step, offsets, lefts):
 
 
 @njit(**LENT_INNER)
-def best_edge(lefts, node, size, min_leaf, worth):
+def best_edge(lefts, node, size, min_leaf, chi_squares):
     """The edge with the largest chi-square among those that obey `min_leaf`, −1 where there is none."""
     for e in range(lefts.size):
         left = float(np.int32(lefts[e] >> SHIFT))
         distance, room, _ = distance_and_room(left, float(np.int32(lefts[e] & LOW_HALF)), node)
-        worth[e] = distance * distance / (room + 1e-300)
+        chi_squares[e] = distance * distance / (room + 1e-300)
     best, most = -1, -1.0
     for e in range(lefts.size):
-        if worth[e] > most:
+        if chi_squares[e] > most:
             left = lefts[e] >> SHIFT
             if min(left, size - left) >= max(min_leaf, 1):
-                best, most = e, worth[e]
+                best, most = e, chi_squares[e]
     return best
 
 
@@ -261,7 +261,7 @@ class TwoClassScratch(NamedTuple):
 
     Attributes
     ----------
-    edges, worth : per edge of a group of bins: sums left of it, chi-square
+    edges, chi_squares : per edge of a group of bins: sums left of it, chi-square
     marked : which groups, and then which bins, may hold the best split
     first_bins, sums_left : of the marked groups: column · 2³² + cell of the first bin, sums left of it
     picks, befores, afters, bounds : of the bins that may hold the best split: column · 2³² + cell, sums left of the
@@ -270,7 +270,7 @@ class TwoClassScratch(NamedTuple):
     """
 
     edges: Integers
-    worth: Floats
+    chi_squares: Floats
     marked: Bools
     first_bins: Integers
     sums_left: Integers
@@ -288,7 +288,7 @@ def make_two_class_scratch(cells: int, columns: int, keys: Integers) -> TwoClass
     first_bins, sums_left, picks, befores, afters = np.empty((5, cells + 1), np.int64)
     return TwoClassScratch(
         edges=np.empty(n_edges, np.int64),
-        worth=np.empty(n_edges),
+        chi_squares=np.empty(n_edges),
         marked=np.empty(n_edges, np.bool_),
         first_bins=first_bins,
         sums_left=sums_left,
@@ -311,7 +311,7 @@ def pick_bins(counts, leaf, bar, min_leaf, n, offsets, scratch, x_log_x):
     size, node = total >> SHIFT, node_of(total, entropy)
     step = bins_per_group(size, n, leaf.level)
     edges = scratch.edges[: sum_groups(counts, step, offsets, scratch.edges)]
-    edge = best_edge(edges, node, size, min_leaf, scratch.worth)
+    edge = best_edge(edges, node, size, min_leaf, scratch.chi_squares)
     if edge >= 0:
         bar = max(bar, just_below(gain_of_two(edges[edge], total, x_log_x), node.mass if entropy else 0.0))
     picks, befores, afters, bounds = scratch.picks, scratch.befores, scratch.afters, scratch.bounds
