@@ -24,7 +24,7 @@ from outsample.criteria.cross_validation import CrossValidation, HoldOut
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
 from outsample.paths.neighbors.votes import NeighborsPath
-from outsample.paths.pipeline import PipelinePath
+from outsample.paths.refit import PipelinePath
 from outsample.problem import pose
 
 REFERENCE = Path(__file__).parents[1] / "reference"

@@ -16,8 +16,7 @@ from sklearn.pipeline import Pipeline
 from outsample.data.steps import split_pipeline
 from outsample.paths.base import GridPath, Path
 from outsample.paths.order import complexity_of
-from outsample.paths.pipeline import PipelinePath
-from outsample.paths.refit import MixedPath, RefitPath
+from outsample.paths.refit import MixedPath, PipelinePath, RefitPath
 
 _TREES = {
     "max_leaf_nodes": "trees.leaves:TreePath",

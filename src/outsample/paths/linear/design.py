@@ -13,9 +13,8 @@ from sklearn.base import clone
 from outsample.data.learners import constant_response, fit, is_pairwise, respond, with_params
 from outsample.data.tables import Table, n_rows, split_rows
 from outsample.paths.base import Abilities, Design, Path, Smoother, confusion_shares
-from outsample.paths.linear.fits import LinearFits, as_targets, combined
-from outsample.paths.linear.left_out import left_out
-from outsample.paths.linear.row_norms import row_norms
+from outsample.paths.linear.closed_forms import left_out
+from outsample.paths.linear.fits import LinearFits, as_targets, combined, row_norms
 from outsample.running.arrays import Array, Floats
 from outsample.running.threads import cached_property
 
