@@ -1,9 +1,9 @@
 """How far three calls walk through the library: the files whose functions they enter, one after the other.
 
-Counted are Python functions of `outsample` entered in the main thread, in the second of two runs; not counted are
-properties, `__len__`, lambdas, comprehensions, generators that are resumed, and module-level code. A switch is an entry
-into another file of the library than the entry before. One thread does all work, so that the counts do not depend on
-how threads share it: what is done for each of ten label draws is counted ten times.
+What a reader who follows a call meets: Python functions of `outsample` entered in the main thread, in the second of two
+runs, each where it is entered first. Not counted are properties, methods with double underscores, lambdas,
+comprehensions and module-level code. A switch is an entry into another file of the library than the entry before. One thread does all
+work, so that the counts do not depend on how threads share it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import outsample
 from outsample import GridSearch, cli, estimate
 
 HOME = Path(outsample.__file__).parent
-NOT_COUNTED = {"<module>", "<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "__len__", "__get__"}
 
 
 def lines(repeats: int, quick: bool, show: bool = False) -> Iterator[str]:
@@ -67,16 +66,16 @@ def calls(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def walk(call: Callable[[], object]) -> list[str]:
-    """Files entered by the second run of a call, in order; entries into the same file in a row are one."""
+    """Files of the functions that the second run of a call enters, in order; the same file in a row is one."""
     call()
-    accessors, entered, generators = properties(), [], set()
+    entered: list[str] = []
+    known = properties()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
-        if event != "call" or code.co_name in NOT_COUNTED or code in accessors or frame in generators:
+        if event != "call" or code in known or code.co_name.startswith(("<", "__")):
             return
-        if code.co_flags & inspect.CO_GENERATOR:
-            generators.add(frame)
+        known.add(code)
         file = Path(code.co_filename)
         if HOME in file.parents:
             entered.append(str(file.relative_to(HOME)))

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from outsample import penalties
 from outsample.paths.base import Smoother
-from outsample.paths.linear.closed_forms import degrees_of_freedom, leave_one_out_losses, noise_variance
+from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance
 
 R = json.loads((Path(__file__).parent / "reference" / "rows_r.json").read_text())
 PRESS = json.loads((Path(__file__).parent / "reference" / "press.json").read_text())
@@ -100,44 +100,6 @@ def test_impossible_arguments_are_named(arguments, word):
 
 def smoother_of(hats: np.ndarray) -> Smoother:
     return Smoother(np.stack([np.diag(hat) for hat in hats]), hats.sum(axis=-1))
-
-
-def test_leave_one_out_against_brute_force():
-    hats = ridge_smoothers()
-    losses = leave_one_out_losses(smoother_of(hats), MPG, hats @ MPG)
-    scaled = StandardScaler().fit_transform(COLUMNS)
-    for m, alpha in enumerate(R["lambda"]):
-        for i in range(N):
-            Z, y = np.delete(scaled, i, axis=0), np.delete(MPG, i)
-            center = Z.mean(axis=0)
-            beta = np.linalg.solve((Z - center).T @ (Z - center) + alpha * np.eye(3), (Z - center).T @ y)
-            left_out = y.mean() + (scaled[i] - center) @ beta
-            assert losses[m, i] == pytest.approx((MPG[i] - left_out) ** 2, rel=1e-8)
-
-
-def test_leave_one_out_against_statsmodels():
-    A = np.column_stack([np.ones(N), COLUMNS])
-    hat = A @ np.linalg.pinv(A)
-    losses = leave_one_out_losses(smoother_of(hat[None]), MPG, (hat @ MPG)[None])
-    np.testing.assert_allclose(losses[0], np.square(PRESS["resid_press"]), rtol=1e-9)
-    np.testing.assert_allclose(np.diag(hat), PRESS["leverages"], rtol=1e-9)
-
-
-def test_a_row_fitted_alone_has_infinite_left_out_loss():
-    hat = np.eye(4)
-    hat[:3, :3] = 1 / 3
-    y = np.array([1.0, 2.0, 4.0, 7.0])
-    losses = leave_one_out_losses(smoother_of(hat[None]), y, (hat @ y)[None])
-    assert np.isposinf(losses[0, 3])
-    assert np.isfinite(losses[0, :3]).all()
-
-
-def test_several_outputs_average():
-    hats = ridge_smoothers()[:1]
-    Y = np.column_stack([MPG, MPG[::-1]])
-    both = leave_one_out_losses(smoother_of(hats), Y, hats @ Y)
-    each = [leave_one_out_losses(smoother_of(hats), Y[:, k], hats @ Y[:, k]) for k in range(2)]
-    np.testing.assert_allclose(both, np.mean(each, axis=0), rtol=1e-12)
 
 
 def test_degrees_of_freedom_are_the_trace():

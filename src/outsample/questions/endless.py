@@ -49,11 +49,9 @@ class Endless:
     spent: Any = None
 
 
-def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: Any) -> Endless | None:
-    """The open-ended family of a grid, None when every parameter has a list of values."""
+def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: object) -> Endless:
+    """The parameter of a grid that has endlessly many values; there must be one, and one only."""
     endless = [(grid, name) for grid in grids for name, values in grid.items() if is_endless(values)]
-    if not endless:
-        return None
     grid, name = endless[0]
     if not isinstance(grid[name], Iterable):
         raise ValueError(f"param_grid: {name} needs a list of values, got {grid[name]!r}")

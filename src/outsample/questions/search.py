@@ -369,9 +369,10 @@ class GridSearch(_Search):
     param_grid: ParamGrid
 
     def _settings(self) -> list[dict[str, Any]] | Endless:
-        endless = endless_parameter(checked_grids(self.estimator, self.param_grid), self.rule)
-        if endless is None:
+        grids = checked_grids(self.estimator, self.param_grid)
+        if all(hasattr(values, "__len__") for grid in grids for values in grid.values()):
             return candidates_of(self.param_grid)
+        endless = endless_parameter(grids, self.rule)
         if endless.spent is not None and endless.spent is getattr(self, "_spent", None):
             raise ValueError(
                 f"param_grid: the values of {endless.parameter} were read by an earlier fit and cannot be read again; "

@@ -1,4 +1,4 @@
-"""Closed forms for linear smoothers ŷ = S y: optimism from leverages and row sums, and exact predictions of rows left out.
+"""Closed forms for linear smoothers ŷ = S y: optimism from leverages and row sums, exact predictions of rows left out.
 
 Nothing is refitted and nothing is drawn. The residuals r_J of a fold J that is left out become (I − S_JJ)⁻¹ r_J.
 
@@ -75,24 +75,6 @@ def noise_variance(in_sample: Floats, dof: Floats, n: float) -> Floats:
     left = n - dof
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(left > _ROUNDING * n, in_sample * n / left, np.nan)
-
-
-def leave_one_out_losses(smoother: Smoother, y: Array, fitted: Array) -> Floats:
-    """Squared error of each row when it is left out, (models, n): ((y_i − ŷ_i)/(1 − S_ii))², averaged over outputs.
-
-    Exact for least squares with a fixed quadratic penalty in sum form (Allen 1974). Infinite where the
-    fit of a row depends on its own label alone, S_ii = 1: the other rows say nothing about it.
-
-    Parameters
-    ----------
-    y : (n,) or (n, outputs).
-    fitted : (models, n[, outputs]) in-sample predictions.
-    """
-    residuals = np.square(y - fitted)
-    if residuals.ndim == 3:
-        residuals = residuals.mean(axis=-1)
-    alone = smoother.slack <= _ROUNDING
-    return np.where(alone, np.inf, residuals / np.square(np.where(alone, 1.0, smoother.slack)))
 
 
 # A fold with less slack than this is refitted: the formula divides by the slack.
