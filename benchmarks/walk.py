@@ -2,8 +2,8 @@
 
 What a reader who follows a call meets: Python functions of `outsample` entered in the main thread, in the second of two
 runs, each where it is entered first. Not counted are properties, methods with double underscores, lambdas,
-comprehensions and module-level code. A switch is an entry into another file of the library than the entry before. One thread does all
-work, so that the counts do not depend on how threads share it.
+comprehensions and module-level code. A switch is an entry into another file of the library than the entry before. One
+thread does all work, so that the counts do not depend on how threads share it.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, last_step, seeded, with_params
+from outsample.data.tables import n_columns
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
 from outsample.running.arrays import Floats
@@ -181,7 +182,7 @@ class VCBound(BoundCriterion):
                 f"criterion {self.name!r} does not know the VC dimension of {type(problem.path.estimator).__name__}; "
                 'pass VCBound(dimension=…), measure it with effective_vc_dimension, or use "rademacher-bound"'
             )
-        return float(np.shape(problem.X)[1] + 1)
+        return float(n_columns(problem.X) + 1)
 
 
 @dataclass(frozen=True)

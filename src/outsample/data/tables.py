@@ -11,11 +11,10 @@ from outsample.running.arrays import Rows
 
 
 class Table(Protocol):
-    """What a user calls X: an array, a data frame of any library, a sparse matrix. Lists of rows are taken too."""
+    """What a user calls X: an array, a data frame of any library, a sparse matrix, a list of rows."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(rows, columns)."""
+    def __len__(self) -> int:
+        """Number of rows; sparse matrices say it as their shape only."""
 
 
 def n_rows(X: Any) -> int:
@@ -27,6 +26,11 @@ def n_rows(X: Any) -> int:
         return len(X)
     except TypeError:
         raise TypeError(f"X must be a table of samples, got {type(X).__name__}") from None
+
+
+def n_columns(X: Table) -> int:
+    """Number of columns of X."""
+    return int(np.shape(X)[1])  # type: ignore[call-overload]
 
 
 def as_table(X: Table) -> Any:
@@ -54,7 +58,7 @@ def split_rows(X: Table, train: Rows, test: Rows, *, pairwise: bool) -> tuple[An
     return rows(X, train, columns), rows(X, test, columns)
 
 
-def as_pairs(X: Table, learner: str) -> Any:
+def as_pairs(X: Any, learner: str) -> Any:
     """Pairwise X, checked to have a row and a column for every sample; lists become arrays."""
     pairs = np.asarray(X) if isinstance(X, list) else X
     shape = np.shape(pairs)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from outsample.checks import is_integer
 from outsample.data.learners import with_params
 from outsample.data.steps import transformed
-from outsample.data.tables import Table
+from outsample.data.tables import Table, n_columns, n_rows
 from outsample.estimators import LeadingColumns
 
 # Transformers whose columns for a smaller value are the first columns for a larger one.
@@ -104,7 +104,7 @@ def _is_deterministic(pca: PCA, values: Sequence[int], X: Table) -> bool:
     """
     if pca.svd_solver != "auto":
         return pca.svd_solver in ("full", "covariance_eigh")
-    n, p = np.shape(X)
+    n, p = n_rows(X), n_columns(X)
     tall = p <= 1000 and n >= 10 * p
     return bool(tall or max(n, p) <= 500 or min(values) >= 0.8 * min(n, p))
 

@@ -28,7 +28,7 @@ from sklearn.linear_model import (
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight
 
-from outsample.data.tables import Table
+from outsample.data.tables import Table, n_columns
 from outsample.paths.penalised.approximate import LocalObjective
 from outsample.running.arrays import Array, Floats
 
@@ -108,7 +108,7 @@ def _one_output(X: Table, predictor: Floats, weight: Floats, derivatives: Deriva
         predictor=predictor[:, None],
         gradient=(weight * first)[:, None],
         curvature=(weight * second)[:, None, None],
-        active=np.ones((1, X.shape[1]), dtype=bool) if active is None else active[None],
+        active=np.ones((1, n_columns(X)), dtype=bool) if active is None else active[None],
         intercept=np.array([more.pop("intercept")]),
         **more,
     )
@@ -229,7 +229,7 @@ def _huber(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjectiv
     gradient = np.stack([-2 * clipped, 1 - clipped**2], axis=1)
     direction = np.stack([np.ones_like(residual), residual], axis=1)
     curvature = (2 * inside / scale)[:, None, None] * direction[:, :, None] * direction[:, None]
-    p = X.shape[1]
+    p = n_columns(X)
     return [
         LocalObjective(
             X=X,
