@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import joblib
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from outsample import GridSearch, estimate
-from outsample.running.threads import cached_property, in_stages, in_turn, n_threads, over_slices, side_by_side
+from outsample.running.threads import cached_property, in_order, in_turn, n_threads, over_slices, side_by_side
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
@@ -92,84 +93,67 @@ def test_a_slow_task_does_not_hold_up_the_others():
     assert len(set(others)) == 1
 
 
-def in_blocks(length, size):
-    return [range(first, min(first + size, length)) for first in range(0, length, size)]
-
-
 @pytest.mark.parametrize("parts", [1, 2, 5])
-@pytest.mark.parametrize("size", [1, 3, 20])
-def test_stages_prepare_every_block_and_do_every_task_once_in_order(parts, size):
-    prepared, done = [], []
-
-    def prepare(block):
-        prepared.append(block)
-        return [10 * k for k in block]
+def test_results_in_order_are_of_every_task_once(parts):
+    done = []
 
     def work(task, part):
         assert part < parts
         done.append(task)
         return task + 1
 
-    blocks = in_blocks(17, size)
-    assert list(in_stages(prepare, work, blocks, parts)) == [10 * k + 1 for k in range(17)]
-    assert sorted(prepared, key=lambda block: block.start) == blocks
-    assert sorted(done) == [10 * k for k in range(17)]
+    assert list(in_order(work, range(17), parts)) == list(range(1, 18))
+    assert sorted(done) == list(range(17))
 
 
-def test_stages_hand_results_on_while_others_are_still_done():
+def test_results_are_handed_on_while_others_are_still_done():
     seen = threading.Event()
 
     def work(task, part):
-        if task == 5:
+        if part == 1 and task > 0:
             assert seen.wait(10)
         return task
 
-    results = in_stages(list, work, in_blocks(6, 1), 2)
+    results = in_order(work, range(6), 2)
     assert next(results) == 0
     seen.set()
     assert list(results) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("broken", ["prepare", "work"])
 @pytest.mark.parametrize("parts", [1, 2])
-def test_errors_in_stages_reach_the_caller(broken, parts):
-    def fail(name, number):
-        if name == broken and number == 4:
-            raise ValueError(name)
-
-    def prepare(block):
-        fail("prepare", block.start)
-        return list(block)
-
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+def test_errors_of_tasks_reach_the_caller(parts, error):
     def work(task, part):
-        fail("work", task)
+        if task == 4:
+            raise error("task 4")
         return task
 
-    with pytest.raises(ValueError, match=broken):
-        list(in_stages(prepare, work, in_blocks(9, 2), parts))
+    with pytest.raises(error, match="task 4"):
+        list(in_order(work, range(9), parts))
 
 
-def test_stages_left_early_begin_nothing_more():
-    caller, left, late, done = threading.current_thread(), threading.Event(), [], []
-
-    def prepare(block):
-        if threading.current_thread() is not caller and block.start > 0:
-            # Still preparing when nobody wants the results any more.
-            assert left.wait(10)
-            late.extend(block)
-        return list(block)
+def test_nothing_more_is_begun_where_the_caller_leaves_early():
+    left, late, done = threading.Event(), [], []
 
     def work(task, part):
+        if part == 1 and task > 0:
+            # Still at work when nobody wants the results any more.
+            assert left.wait(10)
+            late.append(task)
+        elif task > 0:
+            time.sleep(0.01)
         done.append(task)
         return task
 
-    results = in_stages(prepare, work, in_blocks(1000, 2), 2)
+    results = in_order(work, range(1000), 2)
     assert next(results) == 0
     threading.Timer(0.2, left.set).start()
     results.close()
-    assert len(done) < 1000
-    assert not set(late) & set(done)
+    begun = len(done)
+    assert begun < 1000
+    assert len(late) <= 1
     assert side_by_side(lambda part: part, 2) == [0, 1]
+    assert len(done) == begun
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Arrays: the kinds that signatures name, and how large ones are worked through.
+"""Array types for signatures, and slices of large arrays that fit the processor's cache.
 
-What is computed from an array of models × rows in several steps is read and written once per step. Taken a few models
-at a time, all but the first step find their numbers in the processor's cache.
+A computation of several steps on an array of models × rows reads and writes the whole array once per step. Done for a
+few models at a time, all steps but the first find their numbers in the cache.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ Integers = NDArray[np.int64]
 Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
+# One mebibyte of doubles: within the second-level cache of current processors.
 NUMBERS_AT_ONCE = 2**17
 
 
 def chunks(array: Array) -> Iterator[slice]:
-    """Slices of the first axis that hold about `NUMBERS_AT_ONCE` numbers each, at least one entry."""
+    """Slices of the first axis, each of about `NUMBERS_AT_ONCE` numbers and at least one entry."""
     length = len(array)
     step = max(1, NUMBERS_AT_ONCE * length // max(1, array.size))
     return (slice(start, start + step) for start in range(0, length, step))

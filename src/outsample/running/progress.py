@@ -1,4 +1,4 @@
-"""Progress of long work: fits done of fits planned."""
+"""Progress of long work: how many of the planned fits are done."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ SECONDS_BEFORE_SHOWN = 1.0
 
 
 class Progress(Protocol):
-    """Anything that wants to know how far the work is."""
+    """A function that is told how far the work is."""
 
     def __call__(self, done: int, planned: int) -> None:
         """`done` of `planned` learner fits are finished."""
 
 
 class TerminalProgress:
-    """A bar that appears when the work is long and the output is a terminal, and is silent otherwise."""
+    """A progress bar on standard error, shown once the work takes longer than a second and only on a terminal."""
 
     def __init__(self, label: str, always: bool = False) -> None:
         self._label, self._always = label, always
@@ -62,4 +62,4 @@ class TerminalProgress:
 
 
 def silent(done: int, planned: int) -> None:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""

@@ -16,7 +16,7 @@ MEMORY_BUDGET = 512 * 2**20
 
 
 class UnitStore(Protocol):
-    """Keeps arrays by name, durably."""
+    """Keeps arrays under names, on disk."""
 
     def get(self, unit: str) -> tuple[Array, ...] | None:
         """The arrays kept under a name, None when there are none."""
@@ -27,16 +27,16 @@ class UnitStore(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How one call works; the answer depends on its seed alone.
+    """How one call works. Of these settings only the seed changes the answer.
 
     Attributes
     ----------
-    seed : root of all randomness; what is drawn from it has fixed addresses (see `running.seeds`), so that every
-        criterion, path and worker sees the same draws.
-    n_jobs : joblib workers for work that is not batched.
+    seed : root of all randomness. Every draw has a fixed address below it (see `running.seeds`), so that all criteria,
+        paths and workers see the same draws.
+    n_jobs : joblib workers, for work that is not done in batches.
     memory : bytes that the predictions of one batch of draws may take.
     progress : called with (fits done, fits planned).
-    store : keeps finished units of work; None keeps nothing.
+    store : where finished units of work are kept; None keeps nothing.
     """
 
     seed: np.random.SeedSequence
@@ -47,7 +47,7 @@ class Run:
 
 
 def as_run(random_state: RandomState = None, n_jobs: int | None = None, progress: Progress = silent) -> Run:
-    """The run of a call, its arguments checked."""
+    """The run of a public call, after checking its arguments."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
     return Run(seed_sequence(random_state), n_jobs, progress=progress)
@@ -55,7 +55,7 @@ def as_run(random_state: RandomState = None, n_jobs: int | None = None, progress
 
 @dataclass(frozen=True)
 class StoredUnits:
-    """The finished units of one kind of work in a store: arrays, or tuples of arrays, by position."""
+    """The finished units of one kind of work (`stream`) in a store, by position: each an array or a tuple of arrays."""
 
     store: UnitStore
     stream: str

@@ -1,4 +1,8 @@
-"""Seeds: every unit of work has its own, at a fixed address below the root seed of a run."""
+"""Seeds: every unit of work has its own, at a fixed address below the root seed of a run.
+
+An address is a spawn key of numpy's SeedSequence. It depends on what is drawn, not on the order of drawing, so that the
+numbers are the same for any number of workers.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-# Addresses right below the root seed of a run. Rows and labels are drawn apart, so that every criterion sees the same
-# draws whichever others there are.
+# Addresses directly below the root seed of a run. Labels, rows and learners have separate streams, so that a criterion
+# sees the same draws whichever other criteria are computed.
 LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
 
-# What scikit-learn takes as a random_state, and the seeds that runs are made of.
+# What a user may pass as random_state: all that scikit-learn takes, and a SeedSequence.
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 
 
@@ -36,17 +40,17 @@ def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequenc
 
 
 def child_generator(seed: np.random.SeedSequence, *key: int) -> np.random.Generator:
-    """A generator at a fixed address below a seed."""
+    """A generator started from the child of a seed at a fixed address."""
     return np.random.default_rng(child_seed(seed, *key))
 
 
 def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
-    """A 31-bit integer at a fixed address below a seed, fit for scikit-learn's random_state."""
+    """A 31-bit integer from the child of a seed at a fixed address; valid as scikit-learn's random_state."""
     return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
 
 
 class ChildIntegers(Sequence[int]):
-    """`child_integer` at several addresses, each made when asked for: most learners use no randomness."""
+    """`child_integer` at several addresses, each computed on demand because most learners use no randomness."""
 
     def __init__(self, seed: np.random.SeedSequence, branch: int, indices: range) -> None:
         self._seed, self._branch, self._indices = seed, branch, indices

@@ -1,7 +1,8 @@
-"""Finished units of long work in one SQLite file: plain numbers and JSON, never pickles.
+"""Finished units of long work in one SQLite file, as plain numbers and JSON.
 
-Opening a stranger's store runs no code. A store belongs to one search or study: other data, settings, criterion or
-versions are refused. Everything in it has a checksum: what is not as it was written is refused, never computed anew.
+Nothing is pickled, so opening a store from someone else runs no code. A store belongs to one search or study; one that
+was begun with other data, settings, criterion or versions is refused. Every entry has a checksum, and a damaged entry
+is an error: it is not silently computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from outsample import __version__
 from outsample.running.arrays import Array
 from outsample.running.run import Run
 
-# How SQLite files say whose they are: a number in their first 100 bytes. The schema is part of what it stands for.
+# SQLite files carry the number of the application they belong to in bytes 68–71 of their header
+# (https://www.sqlite.org/fileformat.html). A change of the schema needs another number.
 APPLICATION = int.from_bytes(b"outs", "big")
 _MAGIC, _APPLICATION_AT = b"SQLite format 3\x00", slice(68, 72)
 
@@ -38,7 +40,7 @@ COMMIT;
 """
 
 
-# What decides random numbers and the last digits of results: a store of other versions is refused.
+# Versions that decide random numbers and the last digits of results; a store written with others is refused.
 VERSIONS = {
     "outsample": __version__,
     "python": platform.python_version(),
@@ -52,29 +54,29 @@ StorePath = str | os.PathLike[str] | None
 
 
 class StoreError(OSError):
-    """A store that cannot be written, or does not hold what was written."""
+    """A store that cannot be read or written, or whose content is damaged."""
 
 
 class Store:
-    """Numbers of finished units, durable as soon as they are put."""
+    """The arrays of finished units in an SQLite file, on disk as soon as `put` returns."""
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: StorePath) -> None:
         self.path = _checked_path(path)
-        begun = _begun(self.path)
+        exists = _is_store(self.path)
         try:
             self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
         except sqlite3.Error as error:
             raise ValueError(f"store: {self.path} cannot be used as a store: {error}") from error
         try:
-            self._open(begun)
+            self._open(exists)
         except BaseException:
             self._connection.close()
             raise
 
-    def _open(self, begun: bool) -> None:
-        with self._trouble_named("opened"):
-            if begun:
-                self._check_whole()
+    def _open(self, exists: bool) -> None:
+        with self._sqlite_errors("opened"):
+            if exists:
+                self._check_integrity()
             self._connection.executescript(_SCHEMA)
             self._connection.execute("PRAGMA journal_mode=WAL")
 
@@ -86,26 +88,26 @@ class Store:
 
     def get(self, unit: str) -> tuple[Array, ...] | None:
         """The arrays of a finished unit, None when it is not finished."""
-        with self._trouble_named("read"):
+        with self._sqlite_errors("read"):
             query = "SELECT layout, numbers, checksum FROM units WHERE unit = ?"
             row = self._connection.execute(query, (unit,)).fetchone()
         if row is None:
             return None
-        layout, numbers, known = row
-        if not isinstance(numbers, bytes) or checksum(unit, layout, numbers) != known:
+        layout, numbers, expected = row
+        if not isinstance(numbers, bytes) or checksum(unit, layout, numbers) != expected:
             raise self._damage(f"unit {unit} is not as it was written")
-        return _unpacked(layout, numbers)
+        return _arrays_of(layout, numbers)
 
     def put(self, unit: str, arrays: Sequence[Array]) -> None:
         """Keep the arrays of a finished unit."""
-        layout, numbers = _packed(arrays)
+        layout, numbers = _layout_and_bytes(arrays)
         row = (unit, layout, numbers, checksum(unit, layout, numbers))
-        with self._trouble_named("written"):
+        with self._sqlite_errors("written"):
             self._connection.execute("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)", row)
 
     @contextmanager
-    def _trouble_named(self, done: str) -> Iterator[None]:
-        """Errors of SQLite as one sentence that names the store."""
+    def _sqlite_errors(self, done: str) -> Iterator[None]:
+        """Raise errors of SQLite as a StoreError with one sentence that names the store."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -117,16 +119,16 @@ class Store:
     def _damage(self, what: str) -> StoreError:
         return StoreError(f"store: {self.path} is damaged: {what}; remove the file to begin anew")
 
-    def _check_whole(self) -> None:
-        """Units that damage hides would be taken for unfinished ones."""
+    def _check_integrity(self) -> None:
+        """Raise StoreError for a damaged file: units lost to damage would look like unfinished ones."""
         (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
             raise self._damage(found)
 
     def settled(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
-        """The run with this store behind it, after checking that the store was begun with these facts.
+        """The run with this store attached, after checking that the store was begun with the same facts.
 
-        A run without a random state takes up the seed its store began with.
+        A run without a random state continues with the seed that the store was begun with.
         """
         try:
             found = facts()
@@ -136,13 +138,14 @@ class Store:
         return replace(run, store=self, seed=self._own_seed(run.seed))
 
     def begin(self, facts: dict[str, Any]) -> None:
-        """Settle what the store is about, values fit for JSON; a store begun with other facts is refused."""
+        """Record the facts (values fit for JSON) in a new store; raise ValueError where an old one has other facts."""
         for name, value in facts.items():
             known = self._fact(name, value)
             if known != json.loads(json.dumps(value)):
                 raise ValueError(f"store: {self.path} was begun with other {name}; use another file or remove it")
 
     def _own_seed(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
+        # Without a random state numpy draws 128 bits of entropy; seeds that users choose have at most 64.
         chosen = isinstance(seed.entropy, int) and seed.entropy < 2**64
         given = {"entropy": str(seed.entropy), "chosen": chosen}
         known = self._fact("seed", given)
@@ -153,28 +156,28 @@ class Store:
         return np.random.SeedSequence(int(known["entropy"]))
 
     def _fact(self, name: str, value: Any) -> Any:
-        """What the store knows under a name; the first to ask settles it."""
+        """The value recorded under a name; `value` is recorded where there is none yet."""
         text = json.dumps(value)
-        with self._trouble_named("written"):
+        with self._sqlite_errors("written"):
             row = (name, text, checksum(name, text))
             self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?, ?)", row)
             query = "SELECT value, checksum FROM facts WHERE name = ?"
-            found, known = self._connection.execute(query, (name,)).fetchone()
-        if checksum(name, found) != known:
+            found, expected = self._connection.execute(query, (name,)).fetchone()
+        if checksum(name, found) != expected:
             raise self._damage(f"what it says of its {name} is not as it was written")
         return json.loads(found)
 
 
-def checksum(*parts: str | bytes) -> str:
-    """What tells whether a name and what was written under it are still the same."""
+def checksum(*texts: str | bytes) -> str:
+    """128 bits, in hexadecimal digits, that differ if any of the texts differs."""
     digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        written = part.encode() if isinstance(part, str) else part
+    for text in texts:
+        written = text.encode() if isinstance(text, str) else text
         digest.update(b"%d:" % len(written) + written)
     return digest.hexdigest()
 
 
-def _checked_path(path: Any) -> str:
+def _checked_path(path: object) -> str:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
         raise ValueError(f"store must be the path of a file or None, got {path!r}")
     folder = os.path.dirname(os.path.abspath(path))
@@ -183,8 +186,8 @@ def _checked_path(path: Any) -> str:
     return os.fspath(path)
 
 
-def _begun(path: str) -> bool:
-    """Whether there is a store at the path already; files that are none are refused, and not touched."""
+def _is_store(path: str) -> bool:
+    """Whether there is a store at the path; raises ValueError for a file of another kind, which is not touched."""
     if not os.path.exists(path):
         return False
     try:
@@ -199,20 +202,22 @@ def _begun(path: str) -> bool:
     return bool(head)
 
 
-def _packed(arrays: Sequence[Array]) -> tuple[str, bytes]:
+def _layout_and_bytes(arrays: Sequence[Array]) -> tuple[str, bytes]:
+    """(dtypes and shapes as JSON, the numbers of all arrays one after the other)."""
     arrays = [np.asarray(a, order="C") for a in arrays]
     layout = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
     return json.dumps(layout), b"".join(a.tobytes() for a in arrays)
 
 
-def _unpacked(layout: str, numbers: bytes) -> tuple[Array, ...]:
+def _arrays_of(layout: str, numbers: bytes) -> tuple[Array, ...]:
+    """The arrays that `_layout_and_bytes` wrote; never of objects, whose reading could run code."""
     arrays, start = [], 0
-    for part in json.loads(layout):
-        dtype = np.dtype(str(part["dtype"]))
+    for entry in json.loads(layout):
+        dtype = np.dtype(str(entry["dtype"]))
         if dtype.kind not in "fiub":
             raise StoreError(f"store: unit of dtype {dtype} is not plain numbers")
-        count = int(np.prod(part["shape"], dtype=np.int64))
+        count = int(np.prod(entry["shape"], dtype=np.int64))
         flat = np.frombuffer(numbers, dtype, count, start)
-        arrays.append(flat.reshape(part["shape"]).copy())
+        arrays.append(flat.reshape(entry["shape"]).copy())
         start += count * dtype.itemsize
     return tuple(arrays)

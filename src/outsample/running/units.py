@@ -1,7 +1,8 @@
-"""Short names for values: equal values have equal names in every process, others do not.
+"""Fingerprints of values: equal values have equal fingerprints in every process, different values different ones.
 
-Objects are told apart by what they hold, not by where they are in memory. Learners count by their class and
-parameters, functions by what they do, arrays by their numbers; printed text, which is cut short, counts nowhere.
+They name the units of a store. A learner is identified by its class and parameters, a function by its code, defaults
+and closure, an array by its numbers. Neither memory addresses nor printed text, which numpy and pandas abbreviate, is
+used.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from typing import Any
 import joblib
 import numpy as np
 
+from outsample.running.arrays import Array
+
 LETTERS = 32
 
+# Types that `repr` describes completely, and types that are known by their qualified name.
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, itertools.count)
 _NAMED = (type, types.BuiltinFunctionType, np.ufunc)
 
-# Parameters that change how fast or how talkative a learner is, not what it learns.
+# Parameters that change how fast a learner is or what it prints, not what it learns.
 _WITHOUT_EFFECT = frozenset({"n_jobs", "verbose", "progress"})
 
 
-def fingerprint(*values: Any) -> str:
-    """A name for these values together, made of hexadecimal digits.
+def fingerprint(*values: object) -> str:
+    """The fingerprint of these values together: 32 hexadecimal digits.
 
     Raises
     ------
@@ -35,26 +39,26 @@ def fingerprint(*values: Any) -> str:
         When a value is of a kind that cannot be compared between processes.
     """
     digest = hashlib.sha256()
-    _tell(values, digest.update)
+    _write(values, digest.update)
     return digest.hexdigest()[:LETTERS]
 
 
-def _tell(value: Any, write: Callable[[bytes], None]) -> None:
-    """Write what a value consists of; every part says its kind and how many parts follow."""
-    kind, parts = _parts(value)
-    write(f"({kind} {len(parts)})".encode())
-    for part in parts:
-        if isinstance(part, bytes):
-            write(b"%d:" % len(part) + part)
+def _write(value: object, write: Callable[[bytes], None]) -> None:
+    """Write the components of a value, preceded by its type and their number so that no two values look the same."""
+    kind, components = _components(value)
+    write(f"({kind} {len(components)})".encode())
+    for component in components:
+        if isinstance(component, bytes):
+            write(b"%d:" % len(component) + component)
         else:
-            _tell(part, write)
+            _write(component, write)
 
 
-def _parts(value: Any) -> tuple[str, list[Any]]:
-    """(kind, parts) of a value: bytes that say everything, or further values."""
+def _components(value: Any) -> tuple[str, list[Any]]:
+    """(type, components) of a value; a component is bytes, or a value that has components itself."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if isinstance(value, np.generic | np.ndarray):
-        return kind, _parts_of_array(np.asarray(value))
+        return kind, _components_of_array(np.asarray(value))
     if isinstance(value, _PLAIN):
         return kind, [repr(value).encode()]
     if isinstance(value, _NAMED):
@@ -62,14 +66,14 @@ def _parts(value: Any) -> tuple[str, list[Any]]:
     if isinstance(value, tuple | list):
         return kind, list(value)
     if isinstance(value, set | frozenset):
-        return kind, sorted(fingerprint(member).encode() for member in value)
+        return kind, sorted(fingerprint(element).encode() for element in value)
     if isinstance(value, dict):
         return kind, _sorted_pairs(value.items())
     inner = _inner_values(value)
-    return kind, [_by_pickling(value)] if inner is None else _sorted_pairs(inner.items())
+    return kind, [_hash_of_pickle(value)] if inner is None else _sorted_pairs(inner.items())
 
 
-def _parts_of_array(array: np.ndarray[Any, Any]) -> list[Any]:
+def _components_of_array(array: Array) -> list[Any]:
     if array.dtype.hasobject:
         return [array.shape, list(array.ravel())]
     return [array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes()]
@@ -80,14 +84,14 @@ def _sorted_pairs(pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
 
 
 def _inner_values(value: Any) -> dict[str, Any] | None:
-    """What a learner, a record or a function consists of, by name; None for other objects."""
+    """The components of a learner, dataclass, distribution or function, by name; None for other objects."""
     if hasattr(value, "get_params") and type(value).__name__ != "FrozenEstimator":
         params = value.get_params(deep=False)
         return {name: param for name, param in params.items() if name not in _WITHOUT_EFFECT}
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "dist") and hasattr(value, "kwds"):
-        # A distribution of scipy also holds the state of numpy's generator, which differs between processes.
+        # A frozen distribution of scipy also holds numpy's global generator, whose state differs between processes.
         return {"distribution": type(value.dist), "arguments": value.args, "keywords": value.kwds}
     if isinstance(value, functools.partial):
         return {"function": value.func, "arguments": value.args, "keywords": value.keywords}
@@ -99,7 +103,7 @@ def _inner_values(value: Any) -> dict[str, Any] | None:
 
 
 def _inner_values_of_function(function: types.FunctionType) -> dict[str, Any]:
-    """What a function does: its code, its defaults, and the values it closed over."""
+    """The code of a function, its defaults and the values of its closure."""
     return {
         "name": f"{function.__module__}.{function.__qualname__}",
         "code": _code(function.__code__),
@@ -109,11 +113,12 @@ def _inner_values_of_function(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _code(code: types.CodeType) -> tuple[Any, ...]:
-    constants = [_code(part) if isinstance(part, types.CodeType) else part for part in code.co_consts]
+    constants = [_code(value) if isinstance(value, types.CodeType) else value for value in code.co_consts]
     return code.co_code, code.co_names, constants
 
 
-def _by_pickling(value: Any) -> bytes:
+def _hash_of_pickle(value: object) -> bytes:
+    """joblib's hash of the pickled object; the fingerprint of its attributes where it cannot be pickled."""
     try:
         return str(joblib.hash(value)).encode()
     except Exception as error:

@@ -1,7 +1,7 @@
-"""Workers: many independent tasks, in place or over the workers of any joblib back end.
+"""Workers: many independent tasks, done in the calling process or by the workers of any joblib back end.
 
-The answer is the same to the last bit for any number of jobs and any back end: every unit of work has its own
-child seed, results come back in order, and the linear algebra inside a unit always runs on one thread.
+The answer is the same to the last bit for any number of jobs and any back end: every task has its own child seed,
+results come back in order, and linear algebra inside a task always runs on one thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Finished(Protocol):
-    """Results of earlier runs, by the position of their task."""
+    """Results of earlier runs in a store, by the position of their task."""
 
     def get(self, index: int) -> Any | None:
         """The result of a task, None when it is not finished."""
@@ -36,8 +36,11 @@ class Finished(Protocol):
         """Keep the result of a task."""
 
 
-class _Shared:
-    """What every task needs. It calls itself large, so that a cluster sends it to a worker once, not per task."""
+class _SharedFunction:
+    """The function of all tasks and the process that started them.
+
+    It pretends to be large, because dask sends large arguments to each worker once and small ones with every task.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.process = function, os.getpid()
@@ -46,7 +49,8 @@ class _Shared:
         return 2**20
 
 
-def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+def _indexed_result(shared: _SharedFunction, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    """(position, result) of one task, in a worker."""
     _end_with(shared.process, os.getpid())
     with one_blas_thread:
         return index, shared.function(*arguments)
@@ -54,9 +58,9 @@ def _unit(shared: _Shared, index: int, arguments: tuple[Any, ...]) -> tuple[int,
 
 @cache
 def _end_with(process: int, worker: int) -> None:
-    """Let a worker end soon after the process that started it, however that ended; once per worker.
+    """Make a worker end soon after the process that started it, even if that was killed; set up once per worker.
 
-    Threads and workers of a cluster were not started by that process.
+    Threads and the workers of a cluster, which that process did not start, are left alone.
     """
     parent = multiprocessing.parent_process()
     if os.name == "posix" and parent is not None and parent.pid == process:
@@ -64,13 +68,13 @@ def _end_with(process: int, worker: int) -> None:
 
 
 def _end_after(process: int) -> None:
-    started_by = os.getppid()  # that process, or what starts workers on its behalf, which ends with it
-    while os.getppid() == started_by and _lives(process):
+    started_by = os.getppid()  # that process, or a fork server that starts workers for it and ends with it
+    while os.getppid() == started_by and _is_alive(process):
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os._exit(1)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -85,10 +89,14 @@ def results_of(
     finished: Finished | None = None,
     batch_size: int | str = "auto",
 ) -> Iterator[T]:
-    """Results of function(*task) in the order of the tasks: in place for one job, else over joblib's workers.
+    """Results of function(*task) in the order of the tasks, computed in place for one job, else by joblib's workers.
 
-    Each result goes to `finished` the moment it is there, and tasks that are finished already are not run. When a
-    worker dies its tasks are run again, a few times. With a `batch_size` of one no result waits for another.
+    Parameters
+    ----------
+    finished : where each result is kept as soon as it is there; tasks with a result there are not run again.
+    batch_size : joblib's; with 1 no result waits for that of another task.
+
+    When a worker dies, its tasks are run again, up to `RETRIES` times.
     """
     listed = list(tasks)
     todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
@@ -96,7 +104,7 @@ def results_of(
     following = 0
 
     def in_order() -> Iterator[T]:
-        """What can be handed on now, from memory or from earlier runs."""
+        """The results that are next in order, from memory or from earlier runs."""
         nonlocal following
         while following < len(listed) and (following in ready or following not in todo):
             yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
@@ -113,7 +121,7 @@ def results_of(
 
 
 def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
-    """(position, result) of each task, one after the other; what is batched uses threads of its own."""
+    """(position, result) of each task, one after the other; a task that works in batches uses threads itself."""
     for index, task in tasks.items():
         with one_blas_thread:
             result = function(*task)
@@ -123,31 +131,31 @@ def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> 
 def _by_workers(
     function: Callable[..., T], tasks: dict[int, tuple[Any, ...]], n_jobs: int | None, batch_size: int | str
 ) -> Iterator[tuple[int, T]]:
-    """(position, result) of each task as it ends, whatever the order."""
-    shared, left = _Shared(function), dict(tasks)
+    """(position, result) of each task, in the order in which they end."""
+    shared, left = _SharedFunction(function), dict(tasks)
     with one_blas_thread:
         for attempt in range(RETRIES + 1):
             parallel = _workers(n_jobs, batch_size)
-            units = (joblib.delayed(_unit)(shared, i, task) for i, task in left.copy().items())
+            units = (joblib.delayed(_indexed_result)(shared, i, task) for i, task in left.copy().items())
             try:
                 for index, result in parallel(units):
                     del left[index]
                     yield index, result
                 return
             except Exception as error:
-                if attempt == RETRIES or not _worker_lost(error):
+                if attempt == RETRIES or not _is_loss_of_worker(error):
                     raise
 
 
 def _workers(n_jobs: int | None, batch_size: int | str) -> Any:
-    """Workers that hand out results as they come, or all at the end where the back end cannot do better."""
+    """joblib's workers, which return results as they are finished, or all at the end where the back end cannot."""
     try:
         return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=batch_size)
     except ValueError:
         return joblib.Parallel(n_jobs=n_jobs, batch_size=batch_size)
 
 
-def _worker_lost(error: BaseException) -> bool:
-    """Whether an error tells of a dead worker rather than of a failed task."""
+def _is_loss_of_worker(error: BaseException) -> bool:
+    """Whether an error means that a worker died, rather than that a task failed."""
     cluster = type(error).__module__.startswith("distributed")
     return cluster or isinstance(error, CancelledError | BrokenProcessPool)

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.paths.base import Draws
 from outsample.running.arrays import Array, Floats, Integers
-from outsample.running.threads import in_stages, n_threads
+from outsample.running.threads import in_order, n_threads
 
 if TYPE_CHECKING:
     from outsample._kernels.trees import Rules, Workspace
@@ -143,13 +143,12 @@ class Grower:
         together = max(1, min(self._together, math.ceil(draws / threads)))
         blocks = [range(first, min(first + together, draws)) for first in range(0, draws, together)]
 
-        def tasks(block: range) -> list[tuple[Array, Integers]]:
-            return self._tasks(Y[block.start : block.stop])
+        def trees(block: range, thread: int) -> list[Growth]:
+            tasks = self._tasks(Y[block.start : block.stop])
+            return [self._tree(y, root, spaces[thread], with_leaves) for y, root in tasks]
 
-        def tree(task: tuple[Array, Integers], thread: int) -> Growth:
-            return self._tree(*task, spaces[thread], with_leaves)
-
-        yield from in_stages(tasks, tree, blocks, threads)
+        for growths in in_order(trees, blocks, threads):
+            yield from growths
         self._spaces.extend(spaces)
 
     def _tasks(self, Y: Array) -> list[tuple[Array, Integers]]:
