@@ -1,4 +1,4 @@
-"""The few things done to a scikit-learn estimator: seed it, fit it with weights, read its predictions."""
+"""What is done to a scikit-learn estimator: clone it with parameters or a seed, fit it, read its predictions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from outsample.data.lending import lend
 from outsample.data.tables import Table, n_rows
 from outsample.running.arrays import Array
 
-# Whose `score` is accuracy or r2; the last four only allow for X=None besides.
+# Classes whose `score` is accuracy or r2. The last four override it only to accept X=None.
 _SCORED_AS_USUAL = (
     ClassifierMixin,
     RegressorMixin,
@@ -29,17 +29,16 @@ _SCORED_AS_USUAL = (
     RadiusNeighborsClassifier,
 )
 
-
-# How far probabilities may sum to something other than one: those of single precision do.
+# How far the sum of probabilities may be from one: those in single precision are off by about 1e-7 per class.
 PROBABILITY_TOLERANCE = 1e-4
 
 
 class FitError(RuntimeError):
-    """A learner raised while it was fitted to drawn labels or a resampled part of the rows."""
+    """A learner raised an error while it was fitted to drawn labels or resampled rows."""
 
 
 def seeded(estimator: BaseEstimator, seed: int | None) -> Any:
-    """A clone whose unset random states are derived from `seed`; random states the user set stay."""
+    """A clone whose random states that are None are set from `seed`; those the user set are kept."""
     copy = clone(estimator)
     if seed is None:
         return copy
@@ -55,10 +54,10 @@ def seeded(estimator: BaseEstimator, seed: int | None) -> Any:
 
 
 def with_params(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
-    """A clone with these parameters; values that are estimators are cloned too, as scikit-learn's searches do it.
+    """A clone with these parameters; values that are estimators are cloned too, as scikit-learn's searches do.
 
-    A value of a grid serves several settings, and parameters below it are set on it: shared, every setting would have
-    the last one's, and so would the object of the user.
+    Several settings of a grid may name the same estimator and different parameters of it. Without clones all settings,
+    and the user's own object, would end up with the parameters that were set last.
     """
     own = {name: clone(value, safe=False) for name, value in params.items()}
     return clone(estimator).set_params(**own)
@@ -72,15 +71,14 @@ def last_step(estimator: BaseEstimator) -> Any:
 
 
 def is_pairwise(estimator: BaseEstimator, params: Mapping[str, Any] | None = None) -> bool:
-    """Whether a learner with these `params` reads a number for every pair of rows: a kernel matrix or distances."""
+    """Whether a learner with these parameters takes a number for every pair of rows: a kernel matrix or distances."""
     if params:
-        own = {name: clone(value, safe=False) for name, value in params.items()}
-        estimator = clone(estimator).set_params(**own)
+        estimator = with_params(estimator, params)
     return bool(get_tags(estimator).input_tags.pairwise)
 
 
 def usual_score(estimator: BaseEstimator) -> str | None:
-    """What the learner's own `score` computes: "accuracy" or "r2"; None where it is a method of its own."""
+    """What the learner's `score` method computes: "accuracy" or "r2"; None where the learner defines another score."""
     own = inspect.getattr_static(type(estimator), "score", None)
     if own is inspect.getattr_static(Pipeline, "score"):
         return usual_score(last_step(estimator))
@@ -90,17 +88,17 @@ def usual_score(estimator: BaseEstimator) -> str | None:
 
 
 def takes_weight(estimator: BaseEstimator, method: str = "fit") -> bool:
-    """Whether a method can be given one weight per sample; a search hands it on to what it searches over."""
+    """Whether a method takes one weight per sample. Searches pass `**params` on to the estimator that they search."""
     learner = last_step(estimator)
     parameters = inspect.signature(getattr(learner, method)).parameters.values()
     if any(p.name == "sample_weight" for p in parameters):
         return True
-    hands_on = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
-    return hands_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
+    passes_on = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    return passes_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
 
 
 def fit(estimator: BaseEstimator, X: Table, y: Array, weight: Array | None = None) -> Any:
-    """Fit in place, the weight routed to the last step of a pipeline; returns the estimator."""
+    """Fit the estimator in place and return it; a pipeline passes the weight to its last step."""
     if weight is None:
         return lend(estimator, estimator.fit, X, y)
     name = _weight_name(estimator)
@@ -123,7 +121,7 @@ def respond(model: BaseEstimator, X: Table, response: str, classes: Array | None
     Raises
     ------
     ValueError
-        For predictions that are none: of another length than X, not finite, probabilities that do not sum to one.
+        For predictions of another length than X, that are not finite, or probabilities that do not sum to one.
     """
     raw = np.asarray(lend(model, getattr(model, response), X))
     check_predictions(raw, n_rows(X), response)
@@ -136,7 +134,7 @@ def respond(model: BaseEstimator, X: Table, response: str, classes: Array | None
 
 
 def check_predictions(raw: Array, n: int, response: str) -> None:
-    """Raise ValueError for predictions of n rows that no learner should give."""
+    """Raise ValueError for invalid predictions of n rows: see `respond`."""
     if raw.ndim == 0 or len(raw) != n:
         raise ValueError(f"{response} gave {raw.size if raw.ndim == 0 else len(raw)} predictions for {n} rows")
     if raw.dtype.kind == "c":
@@ -153,9 +151,9 @@ def check_predictions(raw: Array, n: int, response: str) -> None:
 
 
 def in_class_order(raw: Array, seen: NDArray[np.intp], response: str, n_classes: int) -> Array:
-    """Probabilities or decision values of a model that saw the classes `seen`, as columns of all classes.
+    """Probabilities or decision values, (n, classes), of a model that was fitted to the classes `seen` only.
 
-    A class the model never saw gets probability zero, and a decision value that never wins a row.
+    A class the model never saw gets probability zero, or a decision value below all others.
     """
     if len(seen) == n_classes:
         return raw
@@ -168,7 +166,7 @@ def in_class_order(raw: Array, seen: NDArray[np.intp], response: str, n_classes:
 
 
 def constant_response(code: int, n: int, response: str, n_classes: int) -> Array:
-    """What any classifier must answer after seeing one class only."""
+    """The response of any classifier fitted to rows of one class, `code`: (n,) or (n, classes)."""
     if response == "predict":
         return np.full(n, code)
     one_hot = np.zeros((n, n_classes))
@@ -179,7 +177,7 @@ def constant_response(code: int, n: int, response: str, n_classes: int) -> Array
 
 
 def encode(labels: Array, classes: Array) -> NDArray[np.intp]:
-    """Positions of `labels` in the sorted `classes`."""
+    """Positions of `labels` in the sorted `classes`, (n,); raises ValueError for labels that are not among them."""
     codes = np.searchsorted(classes, labels)
     codes = np.minimum(codes, len(classes) - 1)
     if not np.array_equal(classes[codes], labels):

@@ -1,4 +1,7 @@
-"""Data as they are lent to learners: to be read. A learner that writes gets copies of its own, and is named."""
+"""Data lent to learners and functions so that the originals stay unchanged.
+
+Learners get read-only views, or copies. A warning names a learner that writes into its copy.
+"""
 
 from __future__ import annotations
 
@@ -15,43 +18,45 @@ T = TypeVar("T")
 NAMES = ("X", "y", "sample_weight")
 
 
-def lend(borrower: Any, work: Callable[..., T], *data: Any, names: tuple[str, ...] = NAMES) -> T:
-    """work(*data), the data unchanged whatever the learner does to them.
+def lend(borrower: object, work: Callable[..., T], *data: Any, names: tuple[str, ...] = NAMES) -> T:
+    """work(*data), with the data left unchanged whatever the learner does.
 
-    Arrays are lent as views that cannot be written to, which costs nothing. Other tables, and arrays for a learner
-    that fails on such views, are lent as copies. A learner that has written into its copy is named in a warning,
-    unless it was told that it may, by a parameter such as `copy=False`.
+    Arrays are lent as read-only views, which cost nothing. Other tables are lent as copies, and so are arrays for a
+    learner that fails on read-only views. A warning names a learner that has written into its copy, unless a parameter
+    such as `copy=False` allows it to.
 
     Parameters
     ----------
-    borrower : the learner or function that works on the data, to be named.
-    data : X, y and the weights, as many as the work takes; or what `names` says.
+    borrower : the learner or function that works on the data, for the warning.
+    data : X, y and the weights, as many as `work` takes.
+    names : what the data are called in the warning.
     """
     try:
-        return _watched(borrower, work, data, [_to_read(part) for part in data], names)
+        return _result(borrower, work, data, [_protected(item) for item in data], names)
     except (ValueError, TypeError) as error:
         if not any(word in str(error) for word in ("read-only", "readonly")):
             raise
-    return _watched(borrower, work, data, [copy.deepcopy(part) for part in data], names)
+    return _result(borrower, work, data, [copy.deepcopy(item) for item in data], names)
 
 
-def _to_read(part: Any) -> Any:
-    """The data such that writing into them leaves the original alone."""
-    if isinstance(part, np.ndarray):
-        view = part.view()
+def _protected(item: Any) -> Any:
+    """The item in a form that can be written into, or refuses it, without changing the original."""
+    if isinstance(item, np.ndarray):
+        view = item.view()
         view.flags.writeable = False
         return view
-    if sparse.issparse(part) or hasattr(part, "iloc"):
-        return part.copy()
-    return list(part) if isinstance(part, list) else part
+    if sparse.issparse(item) or hasattr(item, "iloc"):
+        return item.copy()
+    return list(item) if isinstance(item, list) else item
 
 
-def _watched(
-    borrower: Any, work: Callable[..., T], data: tuple[Any, ...], given: list[Any], names: tuple[str, ...]
+def _result(
+    borrower: object, work: Callable[..., T], data: tuple[Any, ...], given: list[Any], names: tuple[str, ...]
 ) -> T:
+    """work(*given), with a warning where one of the items given now differs from the data."""
     result = work(*given)
-    for name, part, own in zip(names, data, given, strict=False):
-        changed = own is not part and not _only_read(own) and not same(own, part)
+    for name, item, own in zip(names, data, given, strict=False):
+        changed = own is not item and not _is_read_only(own) and not same(own, item)
         if changed and not _may_write(borrower):
             learner = getattr(borrower, "__name__", type(borrower).__name__)
             message = f"{learner} writes into {name}; it worked on a copy, and your data are unchanged"
@@ -59,20 +64,20 @@ def _watched(
     return result
 
 
-def _only_read(part: Any) -> bool:
-    return isinstance(part, np.ndarray) and not part.flags.writeable
+def _is_read_only(item: object) -> bool:
+    return isinstance(item, np.ndarray) and not item.flags.writeable
 
 
-def _may_write(borrower: Any) -> bool:
-    """Whether the learner or one of its steps was told that it may overwrite its data."""
+def _may_write(borrower: object) -> bool:
+    """Whether a parameter of the learner or of one of its steps, such as `copy_X=False`, lets it overwrite its data."""
     if not hasattr(borrower, "get_params"):
         return False
-    told = borrower.get_params(deep=True).items()
-    return any(name.rpartition("__")[2].startswith("copy") and value is False for name, value in told)
+    params = borrower.get_params(deep=True).items()
+    return any(name.rpartition("__")[2].startswith("copy") and value is False for name, value in params)
 
 
 def same(now: Any, then: Any) -> bool:
-    """Whether a table or label vector is what it was."""
+    """Whether a table or label vector still has the values it had; nan equals nan."""
     if hasattr(now, "equals"):
         return bool(now.equals(then))
     if sparse.issparse(now):
@@ -90,5 +95,5 @@ def _same_sparse(now: Any, then: Any) -> bool:
         inside = ("data", "indices", "indptr")
         if all(same(getattr(now, name), getattr(then, name)) for name in inside):
             return True
-    # The same numbers may be kept in another order; nan is no different from itself.
+    # The same numbers may be stored in another order. Entries that are nan differ from themselves, in both alike.
     return bool((now != then).nnz == (then != then).nnz)

@@ -1,4 +1,4 @@
-"""The data of a problem as one value: X, labels, weights and groups, checked together."""
+"""The data of a problem as one value: X, labels, weights and groups, checked against each other."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from outsample.data.target import Target, as_target
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
 
-# Squares of sums of larger weights overflow; those of weights below its inverse vanish.
+# Squares of sums of larger weights overflow; squares of weights below the inverse become zero.
 LARGEST_WEIGHT = 1e75
 
 
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """The data as they came, where some rows have weight zero.
+    """The data as the user gave them, where some rows have weight zero.
 
-    A row of weight zero is no data, so that `Data` holds the other rows only. What names rows by their number, such as
-    folds that a user lists, names these.
+    `Data` holds the rows of positive weight only. Row numbers that come from the user, such as those in a list of
+    folds, refer to all rows.
 
     Attributes
     ----------
@@ -39,16 +39,16 @@ class AllRows:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows that count, those of positive weight.
+    """The rows of positive weight.
 
     Attributes
     ----------
     X : table of samples.
     target : labels as codes or real values.
-    weight : (n,) None means that all weights are one; weights that are all equal to another number matter to some
-        learners, and stay.
-    groups : (n,) rows of one group belong together; None without groups.
-    all_rows : the rows as they came, None where all of them count.
+    weight : (n,) None where all weights are one. Weights that all equal another number are kept, because some learners
+        depend on them.
+    groups : (n,) the group of each row; rows of one group belong together. None without groups.
+    all_rows : the data with the rows of weight zero; None where there are none.
     """
 
     X: Table
@@ -75,12 +75,12 @@ class Data:
 
     @property
     def effective_n(self) -> float:
-        """Number of equally weighted rows that carry the same information."""
+        """Number of equally weighted rows that carry the same information, (Σw)²/Σw² (Kish 1965)."""
         return float(self.n_samples) if self.weight is None else self.weight.sum() ** 2 / (self.weight**2).sum()
 
     @cached_property
     def label_weight(self) -> Floats | None:
-        """What labels are drawn in proportion to, (n,): the weights, None where they are all equal."""
+        """Weights with which labels are drawn, (n,); None where all rows weigh the same."""
         return None if self.weight is None or np.ptp(self.weight) == 0 else self.weight
 
 
@@ -91,12 +91,12 @@ def as_data(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
 ) -> Data:
-    """Check everything a user hands over for a learner.
+    """The data of a learner, after checking X, y, weights and groups.
 
     Raises
     ------
     ValueError, TypeError
-        One sentence naming the parameter and the value.
+        With one sentence that names the parameter and the value.
     """
     X = as_table(X)
     n = n_rows(X)
@@ -104,16 +104,16 @@ def as_data(
     if is_pairwise(estimator):
         X = as_pairs(X, type(estimator).__name__)
     weight = _checked_weight(sample_weight, n, estimator)
-    data = Data(X, target, weight, _checked_groups(groups, n))
+    data = Data(X, target, weight, as_groups(groups, n))
     if weight is not None and (weight == 0).any():
-        data = _rows_that_count(data, weight, estimator)
+        data = _without_zero_weights(data, weight, estimator)
     if data.weight is not None and (data.weight == 1).all():
         data = Data(data.X, data.target, None, data.groups, data.all_rows)
     return data
 
 
-def _rows_that_count(data: Data, weight: Floats, estimator: BaseEstimator) -> Data:
-    """The data without the rows of weight zero, and without classes that only those have."""
+def _without_zero_weights(data: Data, weight: Floats, estimator: BaseEstimator) -> Data:
+    """The data without the rows of weight zero and the classes that occur in those rows only."""
     counted = np.flatnonzero(weight)
     try:
         kept = as_target(data.labels[counted], estimator, len(counted))
@@ -160,7 +160,8 @@ def _real_weight(sample_weight: ArrayLike) -> Floats:
     raise ValueError(f"sample_weight must be real numbers, got {weight.dtype}")
 
 
-def _checked_groups(groups: ArrayLike | None, n: int) -> Array | None:
+def as_groups(groups: ArrayLike | None, n: int) -> Array | None:
+    """The group of each of n rows as an array, (n,); None without groups."""
     if groups is None:
         return None
     labels = np.asarray(groups)

@@ -1,4 +1,4 @@
-"""Rows of whatever a user calls X: numpy, pandas, polars, sparse or a plain list."""
+"""X in any form that users pass (numpy, pandas, polars, scipy sparse, list): its type and the choice of rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Table(Protocol):
         """Number of rows; sparse matrices say it as their shape only."""
 
 
-def n_rows(X: Any) -> int:
+def n_rows(X: object) -> int:
     """Number of samples in X."""
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) > 0:
         return int(shape[0])
     try:
-        return len(X)
+        return len(X)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"X must be a table of samples, got {type(X).__name__}") from None
 
@@ -34,13 +34,13 @@ def n_columns(X: Table) -> int:
 
 
 def as_table(X: Table) -> Any:
-    """X as it is, or as an array where it is only something that can become one."""
+    """X unchanged if it has a shape or a length, else the array that its `__array__` gives."""
     has_rows = hasattr(X, "shape") or hasattr(X, "__len__")
     return np.asarray(X) if not has_rows and hasattr(X, "__array__") else X
 
 
 def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:
-    """The rows of X at `index`, and of them the columns at `columns`, as the same kind of table."""
+    """The rows of X at `index`, and of these the columns at `columns` (None for all), as the same kind of table."""
     if hasattr(X, "iloc"):
         return X.iloc[index] if columns is None else X.iloc[index, columns]
     if isinstance(X, list):
@@ -52,7 +52,7 @@ def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:
 def split_rows(X: Table, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any, Any]:
     """(X of the rows to fit, X of the rows to predict).
 
-    Pairwise X has a number for every pair of rows, a kernel or distances: its columns follow the rows that are fitted.
+    Pairwise X, a kernel matrix or distances, has a column for every row; the columns are those of the rows to fit.
     """
     columns = train if pairwise else None
     return rows(X, train, columns), rows(X, test, columns)

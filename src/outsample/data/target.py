@@ -1,4 +1,4 @@
-"""y as the library sees it: class codes or real values, checked once."""
+"""y as class codes or real values, checked once against X and the learner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from outsample.running.arrays import Array
 FEWEST_ROWS = 3
 
 LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
-"""Standard errors of squared losses are made of fourth powers, which overflow beyond, and vanish below."""
+"""Largest |y| and least range of y: standard errors of squared losses have fourth powers, which overflow or vanish."""
 
 _NO_LABELS: dict[str, tuple[type, ...]] = {
     "complex numbers": (complex, np.complexfloating),
@@ -28,7 +28,7 @@ _NO_LABELS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Labels ready to be drawn.
+    """Labels as the library computes with them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Target:
 
 
 def as_target(y: ArrayLike | None, estimator: BaseEstimator, n_samples: int) -> Target:
-    """Check y against X and the learner, and encode it.
+    """y as a `Target`, after checking it against the number of rows of X and the kind of learner.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def as_target(y: ArrayLike | None, estimator: BaseEstimator, n_samples: int) -> 
 
 
 def _is_classifier(estimator: BaseEstimator) -> bool:
-    """Whether the learner is a classifier and not a regressor."""
+    """Whether the learner is a classifier; raises where it is neither a classifier nor a regressor."""
     if isinstance(estimator, type):
         raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
     if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params", "__sklearn_tags__")):
@@ -103,7 +103,7 @@ def _as_array(y: ArrayLike | None) -> Array:
 
 
 def _plain(labels: Array) -> Array:
-    """Numbers and truth values that arrive boxed, as of pandas' nullable types, unboxed; other labels as they are."""
+    """Object arrays of numbers or truth values, as of pandas' nullable types, as plain arrays; others unchanged."""
     if labels.dtype.kind != "O" or _missing(labels).any():
         return labels
     kinds = {type(label) for label in labels.ravel()}
@@ -117,13 +117,13 @@ def check_kind(labels: Array) -> None:
     kinds = {type(label) for label in labels.ravel()} if labels.dtype.kind == "O" else {labels.dtype.type}
     for what, types in _NO_LABELS.items():
         if any(issubclass(kind, types) for kind in kinds):
-            # The words that scikit-learn expects of its estimators.
+            # scikit-learn's estimator checks look for these words.
             known = "Complex data not supported: " if complex in types else ""
             raise ValueError(f"{known}y holds {what}, which are neither classes nor real numbers; make them so first")
 
 
 def _missing(labels: Array) -> NDArray[np.bool_]:
-    """Where boxed labels are None, not-a-number or pandas' NA."""
+    """Where labels in an object array are None, nan or pandas' NA or NaT; of the same shape."""
     absent = [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in labels.ravel()]
     return np.array(absent, dtype=bool).reshape(labels.shape)
 
