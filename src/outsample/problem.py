@@ -176,7 +176,7 @@ class Problem(Question):
             return self._stored("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.design.lean(self.statistic):
-            return np.asarray(self.loss.judged(self._confusion, self.y)[0][0])
+            return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])
         fitted = self.fitted
         return np.concatenate([self.loss.risk(self.y, fitted[models], self.weight) for models in chunks(fitted)])
 

@@ -136,7 +136,7 @@ def test_confusion_shares_hold_all_these_losses_need(name):
     rng = np.random.default_rng(3)
     weight = rng.uniform(0.1, 2, 9)
     Y, pool = rng.integers(0, 3, (2, 9)), rng.integers(0, 3, 5)
-    in_sample, crossed = loss.judged(confusion_shares(Y, prediction, 3, weight), pool)
+    in_sample, crossed = loss.risk_and_crossed_mean(confusion_shares(Y, prediction, 3, weight), pool)
     np.testing.assert_allclose(in_sample, loss.risk(Y[:, None], prediction, weight), atol=1e-14)
     np.testing.assert_allclose(crossed, loss.crossed_mean(pool, prediction, weight), atol=1e-14)
 
@@ -147,7 +147,7 @@ def test_moments_hold_all_that_squared_loss_needs():
     moments = np.stack(
         [((Y[:, None] - prediction) ** 2).mean(axis=-1), ((prediction - pool.mean()) ** 2).mean(axis=-1)], axis=-1
     )
-    in_sample, crossed = loss.judged(moments, pool)
+    in_sample, crossed = loss.risk_and_crossed_mean(moments, pool)
     np.testing.assert_allclose(in_sample, loss.risk(Y[:, None], prediction), atol=1e-14)
     np.testing.assert_allclose(crossed, loss.crossed_mean(pool, prediction), atol=1e-14)
 
@@ -159,7 +159,7 @@ def test_losses_without_a_summary_say_so(name):
         assert loss.statistic == "moments"
     else:
         with pytest.raises(TypeError, match="no sufficient summary"):
-            loss.judged(np.zeros((1, 1, 2)), y)
+            loss.risk_and_crossed_mean(np.zeros((1, 1, 2)), y)
 
 
 def grid_of_constants(loss, y):

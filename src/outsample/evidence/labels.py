@@ -93,10 +93,10 @@ class _DrawnFits:
         pool = self.pools[0]
         if len(self.pools) == 1 and Y.ndim == 2:
             if self.statistic == "confusion":
-                return self.loss.judged(self.design.confusions(Y, seeds), pool.labels, pool.weight)
+                return self.loss.risk_and_crossed_mean(self.design.confusions(Y, seeds), pool.labels, pool.weight)
             if self.statistic == "moments":
                 center = float(np.average(pool.labels, weights=pool.weight))
-                return self.loss.judged(self.design.moments(Y, center, seeds), pool.labels, pool.weight)
+                return self.loss.risk_and_crossed_mean(self.design.moments(Y, center, seeds), pool.labels, pool.weight)
         fitted = self.design.fitted(Y, self.response, seeds)
         if isinstance(self.loss, SetLoss):
             return self._errors_of_sets(self.loss, Y, fitted, batch)

@@ -1,4 +1,11 @@
-"""What every loss can do, and the weighted means they are made of."""
+"""The base class of all losses, and the means and checks they share.
+
+A loss has two verbs. `pointwise(y, prediction)` is one loss per sample. `crossed_mean(y, prediction)` is the mean over
+all pairs of a label and a prediction, (1/n²) Σ_i Σ_j ℓ(y_j, prediction_i): the out-sample error of a predictor when the
+labels carry no information (Magdon-Ismail & Mertsalov, Theorem 1), and the no-information rate of the .632+ bootstrap.
+
+Arrays may have leading axes (draws, models); the sample axis follows, classes or outputs trail.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +14,32 @@ from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from outsample.running.arrays import Array, Floats
 
 SufficientStatistic = Literal["confusion", "moments"]
+"""Of a fit: shares of (label, prediction), or (mean squared error, mean square around the mean label)."""
 
+# Differences of risks below this share of the risk are rounding.
 RELATIVE_ROUNDING = 1e-12
 LABELS = ("y", "prediction")
 
-# Pairs of a label and a prediction that a function judges in one call, and for one crossed mean.
+# A crossed mean of a user's function uses at most PAIRS_AT_MOST pairs of a label and a prediction, PAIRS_AT_ONCE in one
+# call. Where there are more pairs, every prediction is paired with at least LABELS_AT_LEAST labels.
 PAIRS_AT_ONCE = 1_000_000
 PAIRS_AT_MOST = 250_000
-# Labels that every prediction meets at least where there are more pairs than that.
 LABELS_AT_LEAST = 20
 
 
 def weighted_mean(values: Array, weight: Floats | None) -> Array:
-    """Mean over the last axis; the same bits whatever the leading axes."""
+    """(Weighted) mean over the last axis, (...).
+
+    Each mean is the same to the last bit however many there are: numpy's order of summation depends on the memory
+    layout, so the last axis is made contiguous.
+    """
     if values.ndim > 1 and values.strides[-1] == 0 and values.shape[-1] > 1:
-        # One number for all samples, not written out.
+        # A broadcast view: all samples have the same number.
         return np.array(values[..., 0], dtype=np.float64)
     values = np.ascontiguousarray(values, dtype=np.float64)
     if weight is None:
@@ -35,7 +48,7 @@ def weighted_mean(values: Array, weight: Floats | None) -> Array:
 
 
 def class_shares(codes: Array, n_classes: int, weight: Floats | None = None) -> Floats:
-    """Share of each class among labels, by number or by weight, (classes,)."""
+    """Share of each class among the labels, by number or by weight, (classes,)."""
     total = len(codes) if weight is None else weight.sum()
     return np.asarray(np.bincount(codes, weights=weight, minlength=n_classes) / total)
 
@@ -45,14 +58,14 @@ class Loss(ABC):
 
     Attributes
     ----------
-    name : the word for it in results.
-    task : the kind of learner it judges.
-    responses : prediction methods it can read, the preferred one first.
-    statistic : the sufficient statistic of a fit, from which this loss can be computed, if there is one.
-    unit_interval : whether every loss lies in {0, 1}, so that binomial and Hoeffding arguments apply.
-    per_row : whether every row has a loss of its own; otherwise the loss judges a whole set of predictions.
+    name : what results call it.
+    task : the kind of learner it is for.
+    responses : prediction methods whose results it can take, the preferred one first.
+    statistic : the sufficient statistic of a fit, from which its risk follows; None where predictions are needed.
+    unit_interval : whether the loss of a sample is 0 or 1, so that binomial and Hoeffding bounds apply.
+    per_row : whether every row has a loss; otherwise the loss is one number for a set of predictions.
     quadratic : whether it is the squared error, for which linear smoothers have closed forms.
-    reads_predictions : whether it is computed from predictions; otherwise fitted models are asked themselves.
+    reads_predictions : whether it is computed from predictions; otherwise it is asked of the fitted models.
     """
 
     name: str
@@ -66,20 +79,20 @@ class Loss(ABC):
 
     @property
     def range(self) -> tuple[float, float]:
-        """(least, greatest) risk that this loss can have, infinite where nothing is known."""
+        """(least, greatest) risk that is possible; infinite where it is not known."""
         return -np.inf, np.inf
 
     @property
     def on_new_data(self) -> str:
-        """What an out-sample value of this loss is, in words."""
+        """In words, what an estimate of the out-sample risk estimates."""
         return f"the expected {self.name} loss on a new sample"
 
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
-        """This loss, told what the labels are: their classes (None for regression) and number of outputs."""
+        """This loss for labels of these classes (None for regression) and this number of outputs."""
         return self
 
     def takes_weight(self) -> bool:
-        """Whether rows can be weighted in it."""
+        """Whether it can be computed with sample weights."""
         return True
 
     @abstractmethod
@@ -96,31 +109,33 @@ class Loss(ABC):
     ) -> Array:
         """Mean loss over all pairs of a label of y and a prediction, (...).
 
-        y is a pool of labels, of any length; `weight` belongs to the predictions, `label_weight` to the labels.
+        y is a pool of labels of any length. `weight` are the weights of the predictions, `label_weight` of the labels.
         """
 
     def expected(self, probabilities: Floats, prediction: Array) -> Array:
-        """Mean loss of each sample over class codes drawn with its own probabilities (n, K), (..., n)."""
+        """Expected loss of each sample, (..., n), when its class code is drawn with its `probabilities`, (n, classes)."""
         n, n_classes = probabilities.shape
         of_class = (probabilities[:, c] * self.pointwise(np.full(n, c), prediction) for c in range(n_classes))
         return np.asarray(sum(of_class))
 
-    def judged(self, summary: Floats, pool: Array, pool_weight: Floats | None = None) -> tuple[Floats, Floats]:
-        """(risk, crossed mean) from the summary named by `statistic`, each (draws, models).
+    def risk_and_crossed_mean(
+        self, values: Floats, pool: Array, pool_weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """(risk, crossed mean), each (draws, models), from the values of `statistic`, (draws, models, ...).
 
-        `pool` are the labels each row could have been given, with probabilities in proportion to `pool_weight`.
+        `pool` are the labels that each row could have been given, with probabilities in proportion to `pool_weight`.
         """
         raise TypeError(f"{self.name} has no sufficient summary")
 
     def best_constant(self, y: Array, weight: Floats | None = None) -> Array | None:
-        """The constant prediction of least risk, where a closed form is known."""
+        """The constant prediction of least risk; None where no closed form is known."""
         return None
 
     def scale(self, y: Array, weight: Floats | None = None) -> float:
-        """The risk of predicting without looking at X: what a difference of risks is large or small against.
+        """The risk of predicting without X, in the unit of the loss: the scale on which risks differ much or little.
 
-        That of the best constant; where none is known, what shuffled labels lose as predictions against the labels
-        themselves. It has the unit of the loss; 0 where it cannot be measured.
+        It is the risk of the best constant. Where that is not known, it is the risk of shuffled labels as predictions
+        minus that of the labels themselves; 0 where this cannot be computed.
         """
         constant = self.best_constant(y, weight)
         if constant is None:
@@ -128,56 +143,57 @@ class Loss(ABC):
         return float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
 
     def rounding(self, y: Array) -> float:
-        """What rounding alone may add to the risk of real labels: that of predictions off by 1e-12 of the largest."""
+        """How much rounding alone may change a risk: what predictions off by 1e-12 of the largest |y| add to it."""
         return self._added_risk(y, y + RELATIVE_ROUNDING * np.abs(y).max())
 
     def _added_risk(self, y: Array, other: Array) -> float:
-        """How far the risk of `other` labels, taken as predictions, is from that of y itself; 0 if unknown."""
+        """|risk of the labels `other` as predictions − risk of y as predictions|; 0 where it cannot be computed."""
         try:
-            added = abs(float(self.risk(y, self._predicting(other)) - self.risk(y, self._predicting(y))))
+            added = abs(float(self.risk(y, self._sure_prediction(other)) - self.risk(y, self._sure_prediction(y))))
         except Exception:
-            # A function of the user may be undefined on predictions that no learner made.
+            # A user's function may be undefined on predictions that no learner makes.
             return 0.0
         return added if np.isfinite(added) else 0.0
 
-    def _predicting(self, y: Array) -> Array:
-        """What a learner that is sure of these labels answers."""
+    def _sure_prediction(self, y: Array) -> Array:
+        """The response of a learner that is certain of these labels."""
         return y
 
     def score(self, risk: Any, n: Any = None) -> Any:
-        """A risk as a score, greater is better, in scikit-learn's habit.
+        """The risk as a score as scikit-learn reports it, greater is better.
 
-        `n` is the number of equally weighted samples behind each risk, where it is known.
+        `n` is the number of equally weighted samples of each risk, where it is known.
         """
         return -risk
 
     def reported(self, risk: Any) -> Any:
-        """A risk (or a difference of risks) in the scale the user asked for."""
+        """A risk, or a difference of risks, on the scale the user asked for: of scorers, the score."""
         return risk
 
 
 def per_sample(errors: Array, multioutput: bool) -> Array:
+    """The loss of each sample, (..., n): the mean over outputs, (..., n, outputs), where there are several."""
     return errors.mean(axis=-1) if multioutput else errors
 
 
 def label_variance(y: Array, weight: Floats | None = None) -> float:
-    """Variance of labels (÷ n, or by weight), averaged over outputs where there are several."""
+    """Variance of labels, with divisor n or weighted; averaged over outputs where there are several."""
     if weight is None:
         return float(np.mean(np.var(y, axis=0)))
     return float(np.mean(np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)))
 
 
-def as_losses(returned: Any, name: str) -> Floats:
-    """What a user's loss returned, as real numbers.
+def as_losses(returned: ArrayLike, name: str) -> Floats:
+    """The values that a user's loss returned, as doubles of the same shape.
 
     Raises
     ------
     ValueError
-        For complex numbers, for what is no number at all, and for nan.
+        For nan and for values that are not real numbers.
     """
     losses = np.asarray(returned)
     if losses.dtype.kind == "O":
-        # Boxed numbers, as labels of mixed types give them.
+        # Numbers in an object array, which labels of mixed types lead to.
         with contextlib.suppress(TypeError, ValueError):
             losses = losses.astype(np.float64)
     if losses.dtype.kind not in "fiub":
@@ -189,7 +205,11 @@ def as_losses(returned: Any, name: str) -> Floats:
 
 
 def meetings(n_labels: int, n: int) -> NDArray[np.intp]:
-    """Which labels of a pool each of n predictions meets, (labels met, n), or (labels, 1) where each meets all."""
+    """Which labels of a pool each of n predictions is paired with, (labels, n), or (labels, 1) where with all of them.
+
+    Beyond `PAIRS_AT_MOST` pairs, predictions are paired with successive labels of one fixed random order, so that all
+    labels are used equally often and the result is the same every time.
+    """
     if n_labels * n <= PAIRS_AT_MOST:
         return np.arange(n_labels)[:, None]
     n_met = min(n_labels, max(LABELS_AT_LEAST, PAIRS_AT_MOST // n))

@@ -1,4 +1,4 @@
-"""From what a user calls a loss to a `Loss`."""
+"""The `Loss` that a user's argument stands for: a name, scorer, matrix, function or None."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ NAMED: dict[str, Loss] = {
 }
 RESPONSES = ("predict", "predict_proba", "decision_function")
 
-
 LossLike = Loss | str | Callable[..., Any] | ArrayLike | None
-"""What a user may call a loss: a name, a matrix of costs, a function, a scorer; None for the default."""
+"""What a user may pass as a loss: a name, a matrix of costs, a function, a scorer; None for the default."""
 
 
 def choose_loss(loss: LossLike, target: Target, estimator: BaseEstimator, weighted: bool = False) -> tuple[Loss, str]:
-    """(loss, response): the loss told what the labels are, and the prediction method it will read.
+    """(the loss for these labels, the prediction method of the learner that it needs).
 
     Raises
     ------
     ValueError
-        When the name is unknown or the loss does not fit the learner.
+        For an unknown name, or a loss that is not for this learner, these labels or weights.
     """
     chosen = as_loss(loss, target).for_labels(target.classes, target.n_outputs)
     _check_task(chosen, target, estimator)
@@ -48,7 +47,7 @@ def choose_loss(loss: LossLike, target: Target, estimator: BaseEstimator, weight
         return chosen, "score"
     available = tuple(r for r in RESPONSES if hasattr(estimator, r))
     if isinstance(chosen, ScorerLoss):
-        chosen = chosen.reading(available)
+        chosen = chosen.with_response(available)
     if weighted and not chosen.takes_weight():
         raise ValueError(f"sample_weight: loss {chosen.name!r} takes no weights; leave them out or use another loss")
     for response in chosen.responses:
@@ -79,9 +78,12 @@ def _named_loss(name: str) -> Loss:
     return entry("loss", name, NAMED, instead=" or the name of a scikit-learn scorer", more=scorers)
 
 
-def _function_loss(function: Any, target: Target) -> Loss:
-    """A scorer takes (estimator, X, y); a loss takes (y, prediction) and gives one number, or one per sample."""
-    if _n_required(function) >= 3:
+def _function_loss(function: Callable[..., Any], target: Target) -> Loss:
+    """The loss of a user's function, told apart by trying it with the labels as predictions.
+
+    A scorer takes (estimator, X, y). A loss takes (y, prediction) and returns one number per sample, or one for all.
+    """
+    if n_required_arguments(function) >= 3:
         return ScorerLoss(function, getattr(function, "__name__", None) or str(function))
     some = target.values if target.classes is None else target.classes[target.values]
     name = getattr(function, "__name__", type(function).__name__)
@@ -97,7 +99,8 @@ def _function_loss(function: Any, target: Target) -> Loss:
     return SetFunctionLoss(function) if result.ndim == 0 else CallableLoss(function)
 
 
-def _n_required(function: Any) -> int:
+def n_required_arguments(function: Callable[..., Any]) -> int:
+    """Number of positional arguments without a default; 2 where the function does not tell."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

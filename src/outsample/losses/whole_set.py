@@ -1,8 +1,8 @@
-"""Losses of a whole set: scikit-learn's scorers, and functions that return one number for all samples.
+"""Losses of a whole set of samples: scikit-learn's scorers, and functions that return one number for all samples.
 
-They have no loss per sample, so their no-information value is estimated by judging the same predictions against
-freshly drawn labels, which costs no fit. A scorer is greater-is-better; it becomes a risk here, by its sign, and
-`reported` turns risks back: nowhere else does the library know about scores.
+They have no loss per sample, so their crossed mean is estimated from the same predictions and freshly drawn labels,
+which costs no fit. Scores are greater-is-better. A scorer becomes a risk here by changing its sign, and `reported`
+changes it back; the rest of the library knows risks only.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from outsample.data.tables import Table
 from outsample.losses.base import LABELS, Loss, as_losses
 from outsample.running.arrays import Array, Floats
 
+# Label vectors drawn for one crossed mean.
 FRESH_LABELS = 20
 
 SCORE_RANGES = {
@@ -34,13 +35,13 @@ SCORE_RANGES = {
     "matthews_corrcoef": (-1.0, 1.0),
     "neg_": (-np.inf, 0.0),
 }
-"""(worst, best) score by how scikit-learn's name of the scorer begins."""
+"""(worst, best) score, by the beginning of scikit-learn's name of the scorer."""
 
 
 class SetLoss(Loss):
-    """A risk of labels and predictions as a whole.
+    """A risk of all labels and predictions together.
 
-    `trailing` says that predictions carry classes or outputs behind the sample axis.
+    `trailing` says whether predictions have an axis of classes or outputs after that of the samples.
     """
 
     trailing: bool = False
@@ -51,7 +52,7 @@ class SetLoss(Loss):
         return f"the {self.name} on a large set of new samples"
 
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
-        """Risk of one set of predictions."""
+        """The risk of one set of predictions, (n) or (n, classes or outputs)."""
         raise NotImplementedError
 
     def pointwise(self, y: Array, prediction: Array) -> Array:
@@ -69,7 +70,7 @@ class SetLoss(Loss):
     ) -> Array:
         rng = np.random.default_rng(0)
         n = prediction.shape[-2 if self.trailing else -1]
-        fresh = np.stack([_shuffled(y, n, label_weight, rng) for _ in range(FRESH_LABELS)])
+        fresh = np.stack([_fresh_labels(y, n, label_weight, rng) for _ in range(FRESH_LABELS)])
         return self.mean_over_fresh(fresh, prediction, weight)
 
     def mean_over_fresh(self, fresh: Array, prediction: Array, weight: Floats | None = None) -> Array:
@@ -77,10 +78,12 @@ class SetLoss(Loss):
         return np.asarray(np.mean([self.risk(labels, prediction, weight) for labels in fresh], axis=0))
 
     def _label_axes(self) -> int:
+        """Number of axes of one label vector."""
         return 1
 
 
-def _shuffled(pool: Array, n: int, weight: Floats | None, rng: np.random.Generator) -> Array:
+def _fresh_labels(pool: Array, n: int, weight: Floats | None, rng: np.random.Generator) -> Array:
+    """n labels of a pool: permuted where there are n without weights, else drawn with replacement."""
     if weight is not None:
         return rng.choice(pool, n, p=weight / weight.sum())
     return rng.permutation(pool) if len(pool) == n else rng.choice(pool, n)
@@ -88,7 +91,7 @@ def _shuffled(pool: Array, n: int, weight: Floats | None, rng: np.random.Generat
 
 @dataclass(frozen=True)
 class SetFunctionLoss(SetLoss):
-    """A function of all labels and all predictions that returns one number, smaller is better."""
+    """A user's function of all labels and all predictions that returns one number, smaller is better."""
 
     function: Callable[[Any, Any], Any]
     classes: Any = None
@@ -157,12 +160,12 @@ class ScorerLoss(SetLoss):
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
 
-    def reading(self, available: tuple[str, ...]) -> ScorerLoss:
-        """This scorer with the response it reads from a learner that offers `available`.
+    def with_response(self, available: tuple[str, ...]) -> ScorerLoss:
+        """This scorer with the prediction method that it calls on a learner that offers `available`.
 
-        Found by letting it score a stand-in that notes which method is called.
+        It is found by letting the scorer score a stand-in that records which method is called.
         """
-        called = set(self._tried(available))
+        called = set(self._methods_called(available))
         if len(called) != 1:
             raise ValueError(
                 f"loss {self.label!r}: a scorer must read exactly one of predict, predict_proba and "
@@ -172,16 +175,17 @@ class ScorerLoss(SetLoss):
 
     def takes_weight(self) -> bool:
         try:
-            self._tried((self.response,), sample_weight=np.ones(len(self._trial_codes())))
+            self._methods_called((self.response,), sample_weight=np.ones(len(self._trial_codes())))
         except TypeError:
             return False
         return True
 
     def _trial_codes(self) -> Array:
+        """Class codes of the few rows that the stand-in is scored on."""
         return np.tile(np.arange(2 if self.classes is None else len(self.classes)), 4)
 
-    def _tried(self, available: tuple[str, ...], **weight: Array) -> list[str]:
-        """The responses this scorer reads of a perfect stand-in that offers `available`."""
+    def _methods_called(self, available: tuple[str, ...], **weight: Array) -> list[str]:
+        """The prediction methods that this scorer calls on a stand-in that offers `available` and is always right."""
         codes = self._trial_codes()
         labels = 1.5 + codes if self.classes is None else self.classes[codes]
         if self.multioutput:
@@ -227,7 +231,7 @@ class ScorerLoss(SetLoss):
             warnings.simplefilter("ignore")
             return super()._added_risk(y, other)
 
-    def _predicting(self, y: Array) -> Array:
+    def _sure_prediction(self, y: Array) -> Array:
         if self.response == "predict":
             return y
         sure = np.eye(len(self.classes))[y]
@@ -241,7 +245,7 @@ class ScorerLoss(SetLoss):
 class OwnScore(SetLoss):
     """The estimator's own `score` as a risk: minus the score.
 
-    A method may compute anything, so fitted models are asked for it themselves: see `RefitDesign.scores`.
+    A `score` method may compute anything, so it is called on the fitted models: see `RefitDesign.scores`.
     """
 
     name = "score"
@@ -256,7 +260,7 @@ class OwnScore(SetLoss):
 
 
 class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
-    """A fitted estimator, as far as a scorer can see, that answers with predictions made earlier."""
+    """Looks like a fitted estimator to a scorer, and returns predictions made earlier."""
 
     def __init__(self, response: str, predictions: Array, classes: Array | None) -> None:
         self.response, self.predictions, self.classes = response, predictions, classes
@@ -279,13 +283,13 @@ class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
         return _tags(super().__sklearn_tags__(), self.classes)
 
     def fit(self, X: Table, y: ArrayLike) -> FrozenPredictions:
-        """Present because scorers ask for it; there is nothing left to fit."""
+        """Exists because scorers look for it; does nothing."""
         return self
 
 
 @dataclass
 class _Recorder(BaseEstimator):  # type: ignore[misc]
-    """Offers some prediction methods and notes which are called."""
+    """A stand-in for a fitted estimator that offers some prediction methods and records which are called."""
 
     available: tuple[str, ...]
     labels: Any
@@ -319,7 +323,7 @@ class _Recorder(BaseEstimator):  # type: ignore[misc]
         return _tags(super().__sklearn_tags__(), self.classes)
 
     def fit(self, X: Table, y: ArrayLike) -> _Recorder:
-        """Present because scorers ask for it."""
+        """Exists because scorers look for it; does nothing."""
         return self
 
 

@@ -7,7 +7,6 @@ on the rows fitted has none for a learner that fits any labels, so scores are cr
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from outsample.data.learners import fit, last_step, seeded
 from outsample.data.lending import lend
 from outsample.data.tables import Table
 from outsample.evidence.rows import evidence_of_folds, split_seed
+from outsample.losses.choice import n_required_arguments
 from outsample.losses.pointwise import CallableLoss
 from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem, pose
@@ -77,7 +77,7 @@ class InSample:
         problem, loss = self.problem, self.problem.loss
         seeds = [problem.real_seed] * len(Y)
         if problem.statistic == "confusion":
-            risk = loss.judged(problem.design.confusions(Y, seeds), problem.y)[0]
+            risk = loss.risk_and_crossed_mean(problem.design.confusions(Y, seeds), problem.y)[0]
         elif problem.statistic == "moments" and Y.ndim == 2:
             risk = problem.design.moments(Y, float(problem.y.mean()), seeds)[..., 0]
         else:
@@ -220,7 +220,7 @@ def choose_statistic(
     function = FUNCTIONS.get(statistic) if isinstance(statistic, str) else statistic
     if estimator is None and not callable(function):
         raise ValueError("without an estimator, statistic must be a function of (X, y)")
-    if callable(function) and (estimator is None or _n_required(function) >= 3):
+    if callable(function) and (estimator is None or n_required_arguments(function) >= 3):
         seed = child_integer(seed_sequence(random_state), 0)
         folds = None if isinstance(cv, str) else cv
         return OfFunction(function, estimator, X, y, cv=folds, groups=groups, seed=seed)
@@ -236,12 +236,3 @@ def score_of(problem: Problem, cv: Any) -> Statistic:
 def _check_cv(cv: Any) -> None:
     if isinstance(cv, str) and cv != IN_SAMPLE:
         raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')
-
-
-def _n_required(function: Callable[..., Any]) -> int:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters)
