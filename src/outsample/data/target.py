@@ -1,4 +1,4 @@
-"""y as class codes or real values, checked once against X and the learner."""
+"""y as class codes or real values, checked once against X and the learner; and permuted labels in the form of y."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import datetime
 import warnings
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
+from outsample.data.tables import rows
 from outsample.running.arrays import Array
 
 FEWEST_ROWS = 3
+
+# Whole numbers of more distinct values than this are real values, unless the learner is a classifier.
+MOST_CLASSES = 20
 
 LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
 """Largest |y| and least range of y: standard errors of squared losses have fourth powers, which overflow or vanish."""
@@ -169,3 +174,36 @@ def _real_values(labels: Array, estimator: BaseEstimator) -> Target:
     if spread < LEAST_SPREAD:
         raise ValueError(f"y varies by {spread:.3g} only, below {LEAST_SPREAD:g} its powers vanish; rescale y")
     return Target(values, None)
+
+
+def looks_real(y: Array) -> bool:
+    """Whether labels are taken as real numbers where no learner says so: not whole, or of more than 20 values."""
+    if y.dtype.kind not in "fiu":
+        return False
+    return not np.array_equal(y, np.round(y)) or len(np.unique(y)) > MOST_CLASSES
+
+
+class OwnLabels:
+    """Permuted labels in the form in which the user gave y: array, list, Series, or any table.
+
+    Attributes
+    ----------
+    codes : (n,) a number for each label, equal where labels are equal.
+    """
+
+    def __init__(self, y: Any) -> None:
+        self._y = list(y) if isinstance(y, tuple) else y
+        values = np.asarray(y)
+        if values.ndim == 0:
+            raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
+        check_kind(values)
+        # numpy 1.26 has no np.unique along an axis for object arrays, such as strings of pandas.
+        axis = None if values.ndim == 1 else 0
+        distinct = np.unique(values, axis=axis, return_index=True, return_inverse=True)
+        self._first: NDArray[np.intp] = distinct[1]
+        self.codes: NDArray[np.intp] = distinct[2].reshape(-1)
+
+    def labels_of(self, codes: Array) -> Any:
+        """The labels that a vector of codes stands for, as the same kind as y and with its index where it has one."""
+        labels = rows(self._y, self._first[codes])
+        return labels.set_axis(self._y.index) if hasattr(labels, "set_axis") else labels

@@ -113,7 +113,7 @@ class Loss(ABC):
         """
 
     def expected(self, probabilities: Floats, prediction: Array) -> Array:
-        """Expected loss of each sample, (..., n), when its class code is drawn with its `probabilities`, (n, classes)."""
+        """Expected loss of each sample, (..., n), if its class code is drawn with its `probabilities`, (n, classes)."""
         n, n_classes = probabilities.shape
         of_class = (probabilities[:, c] * self.pointwise(np.full(n, c), prediction) for c in range(n_classes))
         return np.asarray(sum(of_class))

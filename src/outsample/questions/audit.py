@@ -23,10 +23,11 @@ from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.lending import same
 from outsample.data.tables import Table, n_rows
+from outsample.data.target import OwnLabels, looks_real
 from outsample.losses.choice import NAMED, LossLike
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
-from outsample.resampling.schemes import OwnLabels, choose_scheme, looks_real
+from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
@@ -114,7 +115,7 @@ def audit(
     loss: LossLike = None,
     no_information: float | None = None,
     groups: ArrayLike | None = None,
-    scheme: Any = None,
+    scheme: SchemeLike = None,
     block_size: int | None = None,
 ) -> Audit:
     """Audit a validation procedure by running it on permuted labels.
@@ -148,7 +149,7 @@ def audit(
     reported = run(y)
     allowed = choose_scheme(own.codes, groups, scheme, block_size)
     labels = LabelDraws(allowed, own.codes, count, child_seed(seed_sequence(random_state), LABEL_DRAWS))
-    draws = np.array([run(own.decoded(codes)) for codes in labels])
+    draws = np.array([run(own.labels_of(codes)) for codes in labels])
     return _judged(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
 
 

@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator
 from outsample.checks import whole_number
 from outsample.data.learners import is_pairwise
 from outsample.data.tables import Table
-from outsample.data.target import check_kind
+from outsample.data.target import check_kind, looks_real
 from outsample.problem import pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
 from outsample.questions.statistic import Statistic, score_of
 from outsample.resampling.labels import LabelDraws
-from outsample.resampling.schemes import choose_scheme, looks_real
+from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.threads import one_blas_thread
@@ -99,7 +99,7 @@ def permutation_test_columns(
     n_draws: int = 999,
     cv: Any = None,
     groups: ArrayLike | None = None,
-    scheme: Any = None,
+    scheme: SchemeLike = None,
     block_size: int | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,

@@ -18,7 +18,7 @@ from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.questions.statistic import Statistic, choose_statistic
 from outsample.resampling.labels import LabelDraws
-from outsample.resampling.schemes import choose_scheme
+from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.workers import results_of
@@ -151,7 +151,7 @@ def permutation_test(
     n_draws: int = 999,
     cv: Any = None,
     groups: ArrayLike | None = None,
-    scheme: Any = None,
+    scheme: SchemeLike = None,
     block_size: int | None = None,
     alternative: str = "greater",
     sequential: bool | int = False,

@@ -19,13 +19,13 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from outsample.data.learners import fit, last_step, seeded
 from outsample.data.lending import lend
 from outsample.data.tables import Table
+from outsample.data.target import OwnLabels
 from outsample.evidence.rows import evidence_of_folds, split_seed
 from outsample.losses.choice import n_required_arguments
 from outsample.losses.pointwise import CallableLoss
 from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem, pose
 from outsample.resampling.rows import Splits, cross_validation_splits
-from outsample.resampling.schemes import OwnLabels
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import RandomState, child_integer, seed_sequence
 
@@ -164,7 +164,7 @@ class OfFunction:
         self.fits_per_draw = 0 if estimator is None else 1
 
     def __call__(self, Y: Array) -> Floats:
-        return np.array([self._value(self.own.decoded(codes)) for codes in Y])
+        return np.array([self._value(self.own.labels_of(codes)) for codes in Y])
 
     def _value(self, y: Any) -> float:
         if self.estimator is None:

@@ -1,1 +1,1 @@
-"""Resampling: labels drawn with X fixed, and rows left out. The two kinds stay apart."""
+"""Resampling: labels drawn with X fixed (labels, schemes, references), and rows left out (rows, bags)."""

@@ -1,4 +1,9 @@
-"""Bootstrap bags of rows: how often each row is in, and whether a weight says the same as repeating a row."""
+"""Bootstrap bags of rows, and what follows from the losses of rows out of bag.
+
+`draw_bags` draws the bags and `weight_repeats` says whether a learner may be given weights instead of repeated rows.
+`out_of_bag` is the leave-one-out bootstrap risk with its standard error; `weight_632` and `weight_632_plus` combine it
+with the in-sample risk (Efron 1983; Efron & Tibshirani 1997).
+"""
 
 from __future__ import annotations
 
@@ -29,6 +34,7 @@ from outsample.running.seeds import child_generator
 
 Counts = NDArray[np.intp]
 
+# Learners whose objective is a sum or a weighted mean over rows.
 _SUMS_OVER_ROWS = (
     ElasticNet,
     GammaRegressor,
@@ -46,11 +52,11 @@ _TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
 
 
 def draw_bags(units: Rows, n_bags: int, seed: np.random.SeedSequence) -> Counts:
-    """How often each row is in each bag, (bags, n): as many units as there are, drawn with replacement.
+    """How often each row is in each bag, (bags, n): all units drawn as often as there are units, with replacement.
 
     Parameters
     ----------
-    units : (n,) number of the unit each row belongs to, its own or its group's.
+    units : (n,) the number of each row's unit, as from `drawing_units`.
     """
     n_units = int(units.max()) + 1
     drawn = [child_generator(seed, b).integers(n_units, size=n_units) for b in range(n_bags)]
@@ -59,41 +65,41 @@ def draw_bags(units: Rows, n_bags: int, seed: np.random.SeedSequence) -> Counts:
 
 
 def drawing_units(n: int, groups: NDArray[Any] | None) -> Rows:
-    """The unit of each row, (n,): the row itself or its group."""
+    """The number of the unit that is drawn with each row, (n,): its group, or the row itself without groups."""
     units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(n)
     return np.asarray(units, dtype=np.intp)
 
 
 def weight_repeats(estimator: BaseEstimator) -> bool:
-    """Whether fitting with whole-number weights is fitting with repeated rows.
+    """Whether a fit with whole-number weights is the same as one with repeated rows.
 
-    True for scikit-learn's own learners whose objective is a sum (or weighted mean) over rows, up to the tolerance
-    of their solvers, and for trees that set no minimum number of rows. Everything else gets repeated rows: pipelines,
-    whose earlier steps see no weights; learners that count rows (`min_samples_leaf`), draw them (forests), bin them
-    (histograms) or scale by them (`gamma="scale"`, balanced class weights); learners not known here.
+    True for scikit-learn's learners whose objective is a sum (or weighted mean) over rows, up to the tolerance of their
+    solvers, and for trees without a minimum number of rows per node. All others get repeated rows: pipelines, whose
+    earlier steps see no weights; learners that count rows (`min_samples_leaf`), draw them (forests), bin them
+    (histograms) or scale by them (`gamma="scale"`, balanced class weights); and learners that are not known here.
     """
     if type(estimator) in _TREES:
         return bool(estimator.min_samples_leaf == 1 and estimator.min_samples_split == 2)
     return type(estimator) in _SUMS_OVER_ROWS and getattr(estimator, "class_weight", None) != "balanced"
 
 
-# Beyond this R the factor 1/(1 − .368 R) of .632+ is on its way through infinity to negative values.
+# Largest relative overfitting rate R that .632+ uses: the factor 1/(1 − .368 R) has a pole at R = 1/.368 = 2.72.
 LARGEST_OVERFITTING = 0.9 / 0.368
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfBag:
-    """What rows said of models that never saw them.
+    """The leave-one-out bootstrap: losses of rows under models fitted to bags without them.
 
     Attributes
     ----------
     risk : (models,) mean over rows of each row's mean loss over the bags that miss it.
-    by_row : (models, n) those mean losses; nan for rows that no bag misses.
-    share : (n,) weight of each row in the mean; 0 for rows that no bag misses.
-    direct : (models, units) part of each unit's influence on `risk` through its own losses.
-    influence : (models, units) all of it: the losses of others move with the bags, too.
-    noise : (models,) what the finite number of bags adds to the sum of squared influences.
-    monte_carlo_error : (models,) error of `risk` from the finite number of bags.
+    by_row : (models, n) those mean losses; nan for rows that are in every bag.
+    share : (n,) weight of each row in the mean; 0 for rows that are in every bag.
+    direct : (models, units) influence of each unit on `risk` through its own losses alone.
+    influence : (models, units) its total influence: the bags it is in also change the losses of other rows.
+    noise : (models,) bias of the sum of squared influences from the finite number of bags.
+    monte_carlo_error : (models,) standard error of `risk` from the finite number of bags.
     """
 
     risk: Floats
@@ -107,10 +113,10 @@ class OutOfBag:
     def standard_error(self, in_bag_weight: Floats | float = 0.0, in_sample: Floats | float = 0.0) -> Floats:
         """Infinitesimal-jackknife standard error of (1 − v) risk + v in-sample risk, (models,), v = `in_bag_weight`.
 
-        The root of the sum of squared influences (Efron & Tibshirani 1997, §5, whose D̂_i = (2 + 1/(n−1))(Ê_i − Err)/n
-        + cov(N_i, q) is the same number with exact bags; here its row part is taken out of the covariance, which
-        leaves less Monte-Carlo noise). The noise of finitely many bags is subtracted, but never so much
-        that less than the spread of the rows' own losses remains.
+        The root of the sum of squared influences (Efron & Tibshirani 1997, §5). Their D̂_i = (2 + 1/(n−1))(Ê_i − Err)/n
+        + cov(N_i, q) is the same number with infinitely many bags; here the row's own losses are taken out of the
+        covariance, which leaves less Monte-Carlo noise. The noise of finitely many bags is subtracted, but the sum
+        is at least that of the direct influences.
 
         Parameters
         ----------
@@ -129,14 +135,14 @@ def out_of_bag(
     weight: Floats | None = None,
     units: NDArray[np.intp] | None = None,
 ) -> OutOfBag:
-    """Average over rows first: each row over the bags that miss it, then over rows.
+    """Out-of-bag risk and influences: the mean of each row over the bags that miss it, then the mean over rows.
 
     Parameters
     ----------
     multiplicity : (bags, n) how often each row is in each bag.
-    losses : for each bag, (models, rows out of it) the losses of those rows, in their order.
+    losses : for each bag, (models, rows out of it) the losses of those rows, in row order.
     weight : (n,) weight of each row in the mean.
-    units : (n,) what was drawn: the number of each row's group; None when rows were drawn.
+    units : (n,) the number of each row's unit of drawing; None where single rows were drawn.
 
     Examples
     --------
@@ -164,10 +170,11 @@ def out_of_bag(
     known = np.where(times_out > 0, by_row, 0.0)
     risk = known @ share
     within = np.stack(per_bag) - (out * per_time) @ known.T
-    return _judged(multiplicity, known, by_row, share, risk, within, np.arange(len(share)) if units is None else units)
+    drawn_units = np.arange(len(share)) if units is None else units
+    return _with_influences(multiplicity, known, by_row, share, risk, within, drawn_units)
 
 
-def _judged(
+def _with_influences(
     multiplicity: NDArray[Any],
     known: Floats,
     by_row: Floats,
@@ -176,7 +183,11 @@ def _judged(
     within: Floats,
     units: NDArray[np.intp],
 ) -> OutOfBag:
-    """`within` (bags, models): how far each bag moves the risk beyond which rows happen to be out of it."""
+    """The record of a risk with its influences.
+
+    `within`, (bags, models), is each bag's contribution to the risk minus that of the mean losses of the rows out of
+    it: what is due to the bag and not to which rows it misses.
+    """
     drawn = multiplicity[:, np.unique(units, return_index=True)[1]].astype(np.float64)
     drawn -= drawn.mean(axis=0)
     direct = by_unit(share * (known - risk[:, None]), units)
@@ -194,7 +205,7 @@ def _judged(
 
 
 def by_unit(values: Floats, units: NDArray[np.intp]) -> Floats:
-    """Sums over the rows of each unit, (models, units), of values (models, n)."""
+    """Sums of values, (models, n), over the rows of each unit, (models, units)."""
     n_units = int(units.max()) + 1
     return np.stack([np.bincount(units, weights=row, minlength=n_units) for row in values])
 
@@ -205,13 +216,12 @@ def weight_632(models: int) -> Floats:
 
 
 def weight_632_plus(in_sample: Floats, out_of_bag_risk: Floats, no_information: Floats) -> Floats:
-    """Weight of the out-of-bag risk in the .632+ estimate, (models,), so that it is (1 − v) in-sample + v out-of-bag.
+    """Weight v of the out-of-bag risk in the .632+ estimate (1 − v) in-sample + v out-of-bag, (models,).
 
     Efron & Tibshirani (1997): .632 estimate + (e' − e_in) · .368·.632·R/(1 − .368 R), with e' = min(e_oob, γ) and
-    R = (e_oob − e_in)/(γ − e_in) where e_oob and γ exceed e_in, else 0. R is not capped at 1: where e_oob exceeds γ
-    by chance it goes above 1 as often as it stays below, and that cap would bias the estimate downwards. It is kept
-    below 2.45, before the pole at R = 1/.368; so the estimate goes to that of .632 when γ comes down to e_in, where
-    predictions are all alike.
+    R = (e_oob − e_in)/(γ − e_in) where e_oob and γ exceed e_in, else 0. Unlike theirs, R is not capped at 1: without
+    signal e_oob is above γ as often as below, and the cap would bias the estimate downwards. R is capped at 2.45, below
+    the pole at R = 1/.368. As γ decreases to e_in, where all predictions are equal, the estimate goes to that of .632.
 
     Parameters
     ----------
@@ -228,7 +238,7 @@ def weight_632_plus(in_sample: Floats, out_of_bag_risk: Floats, no_information: 
     with np.errstate(invalid="ignore", divide="ignore"):
         overfitting = np.where(informative, (out_of_bag_risk - in_sample) / (no_information - in_sample), 0.0)
         bounded = np.minimum(out_of_bag_risk, no_information)
-        part = np.where(informative, (bounded - in_sample) / (out_of_bag_risk - in_sample), 0.0)
+        share = np.where(informative, (bounded - in_sample) / (out_of_bag_risk - in_sample), 0.0)
     overfitting = np.minimum(overfitting, LARGEST_OVERFITTING)
     step = 0.368 * 0.632 * overfitting / (1 - 0.368 * overfitting)
-    return np.asarray(0.632 + part * step)
+    return np.asarray(0.632 + share * step)

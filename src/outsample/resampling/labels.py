@@ -1,14 +1,14 @@
-"""Label draws: X stays, y is drawn.
+"""Label draws: X is fixed and y is drawn.
 
-A scheme says how labels may move or be drawn; `LabelDraws` makes any number of them, one child seed per draw, so
-that draw i is the same whatever the number of draws, the chunk or the worker that asks for it. When a scheme has
-no more distinct arrangements than draws were asked for, all of them are listed instead, each once.
+A `LabelScheme` says how labels are drawn; here are those that treat all rows alike, and `schemes` has those for groups,
+blocks and series. `LabelDraws` draws any number of label vectors, one child seed per draw, so that draw i does not
+depend on the number of draws, the batch or the worker. Where a scheme has no more distinct arrangements than draws are
+asked for, each arrangement is used once instead.
 
-Weights. A row is one observation however much it weighs: it gets one label, and its weight stays with its X. What
-the labels of a population look like is told by the weighted sample, so where rows have weights a label is drawn with
-probability w_j/Σw: a label of hardly any weight is hardly ever drawn. Drawing with replacement does this as it is.
-Permuting becomes systematic sampling (Madow 1949) in random order: every label is drawn n w_j/Σw times up to one,
-which is once where weights are equal.
+Weights. A row is one observation whatever its weight: it gets one label, and its weight stays with its X. The weighted
+sample stands for the population of labels, so label j is drawn with probability w_j/Σw. Drawing with replacement does
+so directly. Permutation becomes systematic sampling (Madow 1949) in random order: label j is drawn n w_j/Σw times,
+rounded up or down, which is once where weights are equal.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from outsample.running.threads import n_threads, over_slices
 
 @dataclass(frozen=True)
 class Pool:
-    """The labels that rows could have been given, with probabilities in proportion to `weight`.
+    """The labels that some rows could have been given, with probabilities in proportion to `weight`.
 
-    `rows` None means all rows, `weight` None that labels are equally likely.
+    `rows` None stands for all rows, `weight` None for equally likely labels.
     """
 
     labels: Array
@@ -47,9 +47,8 @@ class LabelScheme(ABC):
 
     Attributes
     ----------
-    rearranges : whether every draw has the labels of y, each as often, and any row may get any of them (unless
-        there are weights).
-    weight : (n,) what labels are drawn in proportion to; None where they are equally likely.
+    rearranges : whether, without weights, every draw is a permutation of y in which any row may get any label.
+    weight : (n,) labels are drawn in proportion to it; None where they are equally likely.
     """
 
     rearranges: ClassVar[bool] = False
@@ -60,30 +59,30 @@ class LabelScheme(ABC):
         """One random label vector."""
 
     def drawer(self, y: Array) -> Callable[[np.random.Generator], Array]:
-        """`draw` for this y, with what depends on y alone done once; class codes 0 and 1 may come as truth values."""
+        """`draw` for this y, with work that depends on y alone done once; class codes 0 and 1 may come as booleans."""
         return partial(self.draw, y)
 
     @abstractmethod
     def count(self, y: Array) -> float:
-        """Number of distinct arrangements, equally likely without weights (infinite: too many to count)."""
+        """Number of distinct label vectors, equally likely without weights; infinite where too large to count."""
 
     @abstractmethod
     def arrangements(self, y: Array) -> Iterator[Array]:
-        """All of them."""
+        """Each distinct label vector once."""
 
     def pools(self, y: Array) -> list[Pool]:
-        """Which labels each row could have been given."""
+        """The pools of labels that rows are given labels from; every row is in one."""
         return [Pool(y)]
 
     def check(self, y: Array, n_classes: int | None) -> None:  # noqa: B027 — most schemes draw any labels
-        """Raise ValueError when these labels cannot be drawn this way."""
+        """Raise ValueError where these labels cannot be drawn this way."""
 
 
 @dataclass(frozen=True, eq=False)
 class FreePermutation(LabelScheme):
-    """y∘π, all permutations equally likely: rows are exchangeable.
+    """y∘π with all permutations π equally likely: all rows are exchangeable.
 
-    With weights every label as often as its weight says, up to one, in random order.
+    With weights a systematic sample of the labels in random order, see the module's docstring.
     """
 
     weight: Floats | None = None
@@ -95,10 +94,10 @@ class FreePermutation(LabelScheme):
     def drawer(self, y: Array) -> Callable[[np.random.Generator], Array]:
         if self.weight is not None:
             order = _by_label(y)
-            return partial(_in_proportion, y[order], self.weight[order])
+            return partial(systematic_sample, y[order], self.weight[order])
         if _long_and_binary(y):
-            return partial(_arranged, int(np.count_nonzero(y)), len(y))
-        return partial(_shuffled, y)
+            return partial(_random_ones, int(np.count_nonzero(y)), len(y))
+        return partial(_permutation, y)
 
     def count(self, y: Array) -> float:
         return multinomial(multiplicities(y))
@@ -111,10 +110,10 @@ class FreePermutation(LabelScheme):
         return [Pool(y, weight=self.weight)]
 
     def label_moments(self, y: Array) -> tuple[float, float]:
-        """(variance of a drawn label, covariance of the labels of two rows), averaged over outputs.
+        """(variance of a drawn label, covariance of the drawn labels of two rows), averaged over outputs.
 
-        The order of a draw is random, so the covariance of any two follows from the variance of the sum of all:
-        nothing for a permutation, which makes it −variance/(n − 1).
+        The order of a draw is random, so all covariances are equal and follow from the variance of the sum of all
+        labels. For a permutation the sum is constant and the covariance −variance/(n − 1).
         """
         n, variance, of_sum = len(y), label_variance(y, self.weight), 0.0
         if self.weight is not None:
@@ -126,7 +125,7 @@ class FreePermutation(LabelScheme):
 
 @dataclass(frozen=True, eq=False)
 class WithReplacement(LabelScheme):
-    """Every label drawn independently from all labels of y."""
+    """Labels drawn independently, with replacement, from all labels of y."""
 
     weight: Floats | None = None
 
@@ -144,7 +143,7 @@ class WithReplacement(LabelScheme):
 
 
 class RademacherSigns(LabelScheme):
-    """Each of two classes with probability one half; y is ignored."""
+    """Each of the two classes with probability ½, independently; y itself is not used."""
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         return (rng.random(len(y)) < 0.5).astype(y.dtype)
@@ -163,7 +162,7 @@ class RademacherSigns(LabelScheme):
 
 
 class HalfFlips(LabelScheme):
-    """The two class labels exchanged on a random half of the rows (the smaller half when n is odd)."""
+    """The two classes exchanged on a random half of the rows, ⌊n/2⌋ of them."""
 
     def draw(self, y: Array, rng: np.random.Generator) -> Array:
         drawn = y.copy()
@@ -181,7 +180,7 @@ class HalfFlips(LabelScheme):
             yield drawn
 
     def pools(self, y: Array) -> list[Pool]:
-        """Each row keeps its own label or gets the other one, in the shares of kept and flipped rows."""
+        """For the rows of each class: their label and the other one, in the shares of kept and flipped rows."""
         n, flipped = len(y), len(y) // 2
         own = (np.flatnonzero(y == code) for code in (0, 1))
         kept = (np.repeat(np.array([code, 1 - code], dtype=y.dtype), [n - flipped, flipped]) for code in (0, 1))
@@ -191,26 +190,26 @@ class HalfFlips(LabelScheme):
         _check_binary("flips of a random half", n_classes)
 
 
-# So many distinct labels alone have more arrangements than anyone can list.
+# With more distinct labels than this, there are too many arrangements to list (50! ≈ 3·10⁶⁴).
 _MANY = 50
-# Labels that one thread draws before a second is awake.
+# Fewer labels than this are drawn before a second thread has started.
 _SHORT = 30_000
-# Labels of two classes beyond which they are arranged faster than shuffled.
+# For more labels of two classes than this, `_random_ones` is faster than a shuffle.
 _LONG = 2_000
 
 
 class LabelDraws(Sequence[Array]):
-    """A sequence of label vectors; all distinct arrangements when they are few.
+    """A sequence of drawn label vectors, or of all distinct ones where these are no more than `n_draws`.
 
     Attributes
     ----------
-    exhaustive : whether these are all arrangements, so that averages over them are exact.
+    exhaustive : whether these are all distinct label vectors, so that averages over them are exact.
     """
 
     def __init__(self, scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence) -> None:
         self.scheme, self._y, self._seed = scheme, y, seed
         self.exhaustive = scheme.weight is None and scheme.count(y) <= n_draws
-        # Listed here and not in the workers, which would each make the whole list again.
+        # Listed once, here: otherwise every worker would list them again.
         self._all = np.stack(list(scheme.arrangements(y))) if self.exhaustive else None
         self._length = n_draws if self._all is None else len(self._all)
         self._drawer = scheme.drawer(y)
@@ -222,40 +221,40 @@ class LabelDraws(Sequence[Array]):
     def __getitem__(self, index: Any) -> Any:
         """Draw `index`, (n[, outputs]), or a stack of them for a slice."""
         if isinstance(index, slice):
-            return self._stacked(range(*index.indices(len(self))))
+            return self._stack(range(*index.indices(len(self))))
         if not 0 <= index < len(self):
             raise IndexError(f"draw {index} of {len(self)}")
-        drawn = self.drawn(index)
+        drawn = self.compact(index)
         return drawn.astype(self._y.dtype) if drawn.dtype == np.uint8 else drawn
 
-    def drawn(self, index: int) -> Array:
-        """Draw `index`; class codes 0 and 1 may come as single bytes."""
+    def compact(self, index: int) -> Array:
+        """Draw `index`, (n[, outputs]); class codes 0 and 1 may come as single bytes."""
         if self._all is not None:
             return np.asarray(self._all[index])
         drawn = self._drawer(child_generator(self._seed, index))
         return drawn.view(np.uint8) if drawn.dtype == np.bool_ else drawn
 
-    def _stacked(self, indices: range) -> Array:
-        """Several draws; where they are long and take time, threads share them."""
+    def _stack(self, indices: range) -> Array:
+        """Several draws, (draws, n[, outputs]); by several threads where that is faster."""
         first = self[indices[0]]
         stack = np.empty((len(indices), *first.shape), first.dtype)
         stack[0] = first
 
         def fill(start: int, stop: int) -> None:
             for k in range(start + 1, stop + 1):
-                stack[k] = self.drawn(indices[k])
+                stack[k] = self.compact(indices[k])
 
         over_slices(fill, len(indices) - 1, n_threads() if self._slow and stack.size > _SHORT else 1)
         return stack
 
-    def later(self, indices: range) -> DrawnLater:
-        """Some of the draws, each made when it is asked for."""
-        return DrawnLater(self, indices, self._y.ndim + 1)
+    def later(self, indices: range) -> LazyDraws:
+        """Some of the draws, each drawn on demand."""
+        return LazyDraws(self, indices, self._y.ndim + 1)
 
     def fresh(self, index: int, how_many: int) -> Array:
-        """Further label vectors of the same scheme, for judging fit `index` on labels it never saw.
+        """Further label vectors of the same scheme, (how_many, n[, outputs]), on which fit `index` can be judged.
 
-        At most `how_many`: all arrangements where they are listed and no more than that, else random ones.
+        All distinct ones where they are listed and no more than `how_many`, else random ones.
         """
         if self._all is not None and len(self._all) <= how_many:
             return self._all
@@ -263,8 +262,8 @@ class LabelDraws(Sequence[Array]):
         return np.stack([self.scheme.draw(self._y, rng) for _ in range(how_many)])
 
 
-class DrawnLater(Sequence[Array]):
-    """Some of many draws, each made when it is asked for; two class codes come as single bytes."""
+class LazyDraws(Sequence[Array]):
+    """Some of many draws, each drawn on demand; class codes 0 and 1 may come as single bytes."""
 
     def __init__(self, draws: LabelDraws, indices: range, ndim: int) -> None:
         self._draws, self._indices, self.ndim = draws, indices, ndim
@@ -275,72 +274,59 @@ class DrawnLater(Sequence[Array]):
     def __getitem__(self, index: Any) -> Any:
         """A label vector, (n[, outputs]), or a stack of them for a slice."""
         if isinstance(index, slice):
-            return np.stack([self._draws.drawn(i) for i in self._indices[index]])
-        return self._draws.drawn(self._indices[index])
+            return np.stack([self._draws.compact(i) for i in self._indices[index]])
+        return self._draws.compact(self._indices[index])
 
 
 def _long_and_binary(y: Array) -> bool:
-    """Whether y holds two class codes, and so many that arranging them is faster than shuffling."""
+    """Whether y holds the class codes 0 and 1 in more than `_LONG` rows."""
     return bool(len(y) > _LONG and y.ndim == 1 and y.dtype.kind == "i" and y.min() == 0 and y.max() == 1)
 
 
-def _shuffled(y: Array, rng: np.random.Generator) -> Array:
+def _permutation(y: Array, rng: np.random.Generator) -> Array:
     return rng.permutation(y)
 
 
 def _by_label(y: Array) -> Rows:
-    """An order of the labels, neighbours alike, in which systematic samples differ least."""
+    """The sorted order of the labels: systematic samples vary least where neighbours are alike."""
     return np.argsort(y.reshape(len(y), -1)[:, 0], kind="stable")
 
 
-def permuted(n: int, weight: Floats | None, rng: np.random.Generator) -> Rows:
-    """Numbers 0 … n − 1 in random order; with weights each as often as its weight says, up to one."""
-    return rng.permutation(n) if weight is None else _in_proportion(np.arange(n), weight, rng)
+def systematic_sample(values: Array, weight: Floats, rng: np.random.Generator) -> Array:
+    """n of the n values, (n,), each n w/Σw times, rounded up or down, in random order (Madow 1949).
 
-
-def _in_proportion(values: Array, weight: Floats, rng: np.random.Generator) -> Array:
-    """As many of the values as there are, each n w/Σw times up to one, in random order.
-
-    Systematic sampling: of n points at distance Σw/n, with a random start, each value takes those that fall on its
-    part of the line. Every place of the result holds each value with probability w/Σw.
+    The values occupy consecutive intervals of lengths n w/Σw on a line of length n. Each is taken as often as points at
+    distance 1, with a random start, fall into its interval. So every place of the result holds each value with
+    probability w/Σw.
     """
     n = len(values)
-    taken = np.searchsorted(_ends(weight)[:-1], rng.random() + np.arange(n), side="right")
+    taken = np.searchsorted(_interval_ends(weight)[:-1], rng.random() + np.arange(n), side="right")
     return rng.permutation(values[taken])
 
 
-def _ends(weight: Floats) -> Floats:
-    """Where on a line of length n the part of each value ends."""
+def _interval_ends(weight: Floats) -> Floats:
+    """Where the interval of each value ends on the line of length n, (n,)."""
     return np.asarray(np.cumsum(weight) * (len(weight) / weight.sum()))
 
 
 def _variance_of_sum(values: Array, weight: Floats) -> float:
     """Variance of the sum of a systematic sample of n values, over its random start.
 
-    As the start u grows from 0 to 1, the sum changes where u passes the fractional part of the end of a value's part:
-    from there on one value less is taken of it, and one more of the next.
+    As the start u grows from 0 to 1, the sum changes where u passes the fractional part of the end of an interval: from
+    there on its value is taken once less, and the next value once more.
     """
-    turns = np.mod(_ends(weight)[:-1], 1.0)
+    turns = np.mod(_interval_ends(weight)[:-1], 1.0)
     order = np.argsort(turns)
     sums = np.concatenate([[0.0], np.cumsum(np.diff(values)[order])])
     lengths = np.diff(np.concatenate([[0.0], turns[order], [1.0]]))
     return float(lengths @ (sums - lengths @ sums) ** 2)
 
 
-def weights_at(weight: Floats | None, rows: Rows) -> Floats | None:
-    return None if weight is None else weight[rows]
+def _random_ones(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """n booleans of which `ones` are true, (n,), all arrangements equally likely.
 
-
-def totals(weight: Floats | None, members: list[Rows]) -> Floats | None:
-    """What the rows of each part weigh together."""
-    return None if weight is None else np.array([weight[rows].sum() for rows in members])
-
-
-def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """n places with so many ones, all arrangements equally likely.
-
-    Every place gets a one with about the right probability. Whatever their number, their arrangements are equally
-    likely, and they stay so when places chosen at random make up for the ones too many or too few.
+    Every place is true with about the right probability, by one random byte each. Given their number, all arrangements
+    are equally likely, and remain so when places chosen at random correct the number. Faster than a shuffle.
     """
     dice = rng.integers(2**64, size=n // 8 + 1, dtype=np.uint64).view(np.uint8)[:n]
     arranged: NDArray[np.bool_] = dice < round(256 * ones / n)
@@ -352,11 +338,12 @@ def _arranged(ones: int, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 
 def multiplicities(y: Array) -> NDArray[np.intp]:
+    """How often each distinct label occurs, (distinct labels,)."""
     return np.unique(y, axis=0, return_counts=True)[1]
 
 
 def multinomial(counts: NDArray[np.intp]) -> float:
-    """n! / Π counts!, infinite beyond what a double holds."""
+    """n! / Π counts!, exact up to about e^50 and infinite beyond."""
     if len(counts) > _MANY:
         return math.inf
     log = math.lgamma(counts.sum() + 1) - sum(math.lgamma(c + 1) for c in counts)
@@ -384,23 +371,6 @@ def _distinct_orders(codes: Array) -> Iterator[tuple[int, ...]]:
                 left[code] += 1
 
     return extend(())
-
-
-def rows_by_value(groups: Array) -> list[Rows]:
-    codes = np.unique(groups, return_inverse=True)[1]
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
-
-
-def label_vectors(y: Array, members: list[Rows]) -> Array:
-    """The label vectors of equally long parts, (parts, length · outputs)."""
-    return np.stack([y[rows].reshape(-1) for rows in members])
-
-
-def pools_by_position(y: Array, members: list[Rows], weight: Floats | None) -> list[Pool]:
-    """Rows at the same place of exchangeable parts share a pool."""
-    places = np.stack(members, axis=1)
-    return [Pool(y[rows], rows, totals(weight, members)) for rows in places]
 
 
 def _check_binary(what: str, n_classes: int | None) -> None:

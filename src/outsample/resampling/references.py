@@ -1,7 +1,8 @@
-"""Reference models: label distributions around a fit, from which labels are drawn with X fixed.
+"""Reference models: distributions of labels around a fit, from which labels are drawn with X fixed.
 
-Permutation draws labels as if X said nothing. A reference says what X is believed to say, and how much noise is
-left; drawing around it prices the noise at the residual and not at the total variance of y (Efron 2004; Ye 1998).
+Permutation draws labels that do not depend on X, with the total variance of y. A reference has a mean (or class
+probabilities) for every row and noise around it, so that labels are drawn with the residual variance (Efron 2004;
+Ye 1998).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from outsample.running.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Reference(ABC):
-    """A distribution of label vectors, every label independent of the others.
+    """A distribution of label vectors with independent labels.
 
     Attributes
     ----------
-    n_fits : fits that were spent on it.
-    relative_error : Monte-Carlo error of its noise, relative to the noise. The optimism around a reference is nearly
-        proportional to the noise, so that it has this relative error, too.
+    n_fits : number of fits it took.
+    relative_error : Monte-Carlo standard error of its noise, relative to the noise. The optimism around a reference is
+        nearly proportional to the noise and so has about this relative error, too.
     """
 
     n_fits: int = field(default=0, kw_only=True)
@@ -34,7 +35,7 @@ class Reference(ABC):
 
     @abstractmethod
     def labels_at(self, levels: Floats) -> Array:
-        """The label of every row at this level of its distribution, from 0 to 1 (1 not included), (n,)."""
+        """The quantile of each row's label distribution at its level in [0, 1), (n,)."""
 
     @property
     @abstractmethod
@@ -49,12 +50,12 @@ class Reference(ABC):
     def optimism(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
     ) -> Floats:
-        """Expected risk on labels drawn anew minus risk on the labels fitted, (models,).
+        """Expected risk on fresh labels minus the risk on the labels fitted, (models,).
 
         Parameters
         ----------
-        labels : (n,) the drawn labels.
-        fitted : (models, n[, classes]) the models fitted to them.
+        labels : (n,) labels drawn from this reference.
+        fitted : (models, n[, classes]) the predictions of models fitted to them.
         """
 
     def _over_fresh_labels(
@@ -71,8 +72,8 @@ class ValueReference(Reference):
     Attributes
     ----------
     mean : (n,)
-    residuals : (m,) centred, scaled to the variance of the noise.
-    weight : (m,) what residuals are drawn in proportion to; None where they are equally likely.
+    residuals : (m,) centred and scaled to the variance of the noise.
+    weight : (m,) residuals are drawn in proportion to it; None where they are equally likely.
     """
 
     mean: Floats
@@ -94,7 +95,7 @@ class ValueReference(Reference):
 
     @cached_property
     def _steps(self) -> Floats:
-        """Levels up to which each residual but the largest reaches, smallest residual first."""
+        """Cumulative probabilities of the sorted residuals, without the last, which is one."""
         assert self.weight is not None
         reached = np.cumsum(self.weight[np.argsort(self.residuals, kind="stable")])
         return np.asarray(reached[:-1] / reached[-1])
@@ -102,7 +103,7 @@ class ValueReference(Reference):
     def labels_at(self, levels: Floats) -> Array:
         if self.weight is not None:
             return np.asarray(self.mean + self._ordered[np.searchsorted(self._steps, levels, side="right")])
-        # A level just below one may be rounded up to one by the product.
+        # Rounding of the product may give the index after the last for a level just below one.
         last = len(self._ordered) - 1
         return np.asarray(self.mean + self._ordered[np.minimum((levels * (last + 1)).astype(np.intp), last)])
 
@@ -110,7 +111,7 @@ class ValueReference(Reference):
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
     ) -> Floats:
         if isinstance(loss, SquaredLoss):
-            # Twice the covariance; the part of the optimism that no fit can influence has mean zero and is left out.
+            # Twice the covariance of labels and fit; the other terms have mean zero and depend on no fit.
             return 2 * weighted_mean((labels - self.mean) * (fitted - self.mean), weight)
         return self._over_fresh_labels(loss, labels, fitted, weight, rng)
 
@@ -127,11 +128,11 @@ class ClassReference(Reference):
 
     @property
     def noise(self) -> float:
-        """How often two labels drawn for the same row differ, on average over rows."""
+        """Probability that two labels drawn for the same row differ, averaged over rows."""
         return float(np.mean(1.0 - np.square(self.probabilities).sum(axis=1)))
 
     def between(self, low: ClassReference, high: ClassReference) -> ClassReference:
-        """This reference, one Monte-Carlo error of what decided its noise away from `low` and from `high`."""
+        """This reference with its relative error, from references made one Monte-Carlo error lower and higher."""
         return replace(self, relative_error=abs(high.noise - low.noise) / 2 / self.noise if self.noise > 0 else 0.0)
 
     def labels_at(self, levels: Floats) -> Array:
@@ -155,27 +156,28 @@ def value_reference(
     n_fits: int = 0,
     weight: Floats | None = None,
 ) -> ValueReference:
-    """A reference around `mean` moved the share `shrink` of the way to ȳ.
+    """A reference around (1 − shrink) mean + shrink ȳ.
 
-    Residuals are centred and enlarged so that their variance is RSS/(n − degrees of freedom of the mean), which
-    for the residuals of least squares is the unbiased estimate of the noise. With weights the means are weighted, RSS
-    is n times the weighted mean square, the degrees of freedom are n times the weighted mean leverage, and the
-    estimate is unbiased for weighted least squares with noise of one variance.
+    Residuals are centred and scaled so that their variance is RSS/(n − degrees of freedom of the mean), which for least
+    squares is the unbiased estimate of the noise variance. With weights, means are weighted, RSS is n times the
+    weighted mean square and the degrees of freedom are n times the weighted mean leverage; the estimate is then
+    unbiased for weighted least squares with noise of equal variance.
     """
     moved = (1 - shrink) * mean + shrink * np.average(y, weights=weight)
     freedom = (1 - shrink) * degrees_of_freedom + shrink
     residuals = y - moved
     residuals = residuals - np.average(residuals, weights=weight)
     squares = np.sum((y - moved) ** 2) if weight is None else len(y) * weighted_mean((y - moved) ** 2, weight)
-    spread = float(squares) / max(len(y) - freedom, 1.0)
-    now = label_variance(residuals, weight)
-    return ValueReference(moved, residuals * np.sqrt(spread / now) if now > 0 else residuals, weight, n_fits=n_fits)
+    noise = float(squares) / max(len(y) - freedom, 1.0)
+    unscaled = label_variance(residuals, weight)
+    scaled = residuals * np.sqrt(noise / unscaled) if unscaled > 0 else residuals
+    return ValueReference(moved, scaled, weight, n_fits=n_fits)
 
 
 def class_reference(
     codes: Array, probabilities: Floats, *, shrink: float = 0.0, n_fits: int = 0, weight: Floats | None = None
 ) -> ClassReference:
-    """A reference with these probabilities moved the share `shrink` of the way to the (weighted) class shares."""
+    """A reference with (1 − shrink) probabilities + shrink (weighted) class shares."""
     shares = class_shares(codes, probabilities.shape[1], weight)
     return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits=n_fits)
 
@@ -183,10 +185,10 @@ def class_reference(
 def noisy_labels(
     codes: Array, predicted: Array, n_classes: int, weight: Floats | None = None, factor: float = 1.0
 ) -> Floats:
-    """Probabilities from predictions for rows the predictor never saw: right as often as it was, (n, classes).
+    """Class probabilities from out-of-fold predictions and their error rate e, (n, classes).
 
-    The error rate is that of the predictions, weighted, with one right and one wrong prediction added, so that
-    neither no noise nor nothing but noise is ever believed; and multiplied by `factor`.
+    The predicted class has probability 1 − e, the others share e equally. The (weighted) error rate counts one right
+    and one wrong prediction more than there are, so that it is neither 0 nor 1, and is multiplied by `factor`.
     """
     wrong = predicted != codes
     errors = wrong.sum() if weight is None else len(codes) * weighted_mean(wrong, weight)

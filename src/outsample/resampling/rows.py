@@ -1,7 +1,7 @@
-"""Row splits: which rows a model is fitted to, and which it is judged on.
+"""Row splits: which rows a model is fitted to, and which it is tested on.
 
-scikit-learn's splitters are used as they are; what is added here is a check of every split before any fit, a seed
-for splitters that have none, and the question whether the splits partition the rows.
+scikit-learn's splitters make the splits. Added here are a check of every split before any fit, a seed for splitters
+without one, whether the splits partition the rows, and splits that leave out one row each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
@@ -27,12 +28,12 @@ from sklearn.model_selection import (
 from outsample.data.tables import Table, n_rows
 from outsample.running.arrays import Array, Rows
 
-_TORN = "rows of one group are on both sides of a split, so the estimate is for new rows of known groups"
+_SPLIT_GROUPS = "rows of one group are on both sides of a split, so the estimate is for new rows of known groups"
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to fit on and rows to judge on, both as positions."""
+    """Rows to fit to and rows to test on, both as positions."""
 
     train: Rows
     test: Rows
@@ -40,14 +41,21 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """All splits of one resampling, with what a reader of its result should know."""
+    """All splits of one resampling.
+
+    Attributes
+    ----------
+    folds : the splits.
+    notes : sentences that a reader of the result should know.
+    warned : what the splitter warned of, for example a class with fewer rows than folds.
+    """
 
     folds: Sequence[Split]
     notes: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
 
     def warn(self) -> None:
-        """Pass on what the splitter warned of: a class with fewer rows than folds, say."""
+        """Issue the warnings of the splitter."""
         for message in self.warned:
             warnings.warn(message, UserWarning, stacklevel=2)
 
@@ -55,10 +63,10 @@ class Splits:
         return len(self.folds)
 
     def partition(self, n: int) -> Rows | None:
-        """(n,) the number of the fold that tests each row, when every row is tested once and otherwise trained on.
+        """(n,) the number of the fold that tests each row, if every row is tested once and trained on in all others.
 
-        None when the splits are no partition: a row never tested or tested twice, or rows left out of a training
-        set beyond those tested (time series, gaps, random splits).
+        None if the splits are no partition: a row is never tested or tested twice, or a split leaves rows out of both
+        its training and its test set (time series, gaps, random splits).
         """
         number = np.full(n, -1, dtype=np.intp)
         for k, fold in enumerate(self.folds):
@@ -83,12 +91,12 @@ class Splits:
 
     @property
     def tested(self) -> Rows:
-        """All rows tested, split after split."""
+        """The test rows of all splits, one split after the other."""
         folds = self.folds
         return folds.left_out if isinstance(folds, _OneRowOut) else np.concatenate([fold.test for fold in folds])
 
     def fold_of_rows(self, n: int) -> Rows | None:
-        """(n,) the number of the fold that tests each row, −1 where none does; None where a row is tested twice."""
+        """(n,) the number of the fold that tests each row, −1 for rows never tested; None if a row is tested twice."""
         tested = self.tested
         if len(tested) > n or self.times_tested(n).max(initial=0) > 1:
             return None
@@ -97,7 +105,7 @@ class Splits:
         return number
 
     def same_tests(self, other: Splits) -> bool:
-        """Whether the same rows are tested, split by split."""
+        """Whether every split tests the same rows as that of `other`."""
         return len(self) == len(other) and all(map(np.array_equal, self.tests, other.tests))
 
     def times_tested(self, n: int) -> Rows:
@@ -112,11 +120,11 @@ def cross_validation_splits(
 
     Parameters
     ----------
-    cv : a number of folds, a scikit-learn splitter, or a sequence of (train rows, test rows). A number means
-        scikit-learn's own rule: consecutive folds, stratified for classifiers; with groups, folds of whole groups.
+    cv : a number of folds, a scikit-learn splitter, or a sequence of (train rows, test rows). A number gives the folds
+        of scikit-learn: consecutive rows, stratified for classifiers; with groups, folds of whole groups.
     y : (n,) labels or class codes.
-    seed : for splitters that draw at random and have no random state of their own.
-    shuffle : whether the folds of a number are drawn at random instead.
+    seed : for random splitters whose random state is None.
+    shuffle : whether the folds of a number are drawn at random instead of consecutive rows.
     """
     if is_number_of_folds(cv):
         _check_number_of_folds(int(cv), y, classifier, groups)
@@ -131,13 +139,13 @@ def cross_validation_splits(
     if not folds:
         raise ValueError(f"cv: {splitter!r} gives no split")
     said = tuple(dict.fromkeys(m for w in caught if "groups parameter is ignored" not in (m := str(w.message))))
-    return Splits(folds, (*said, *_torn_groups(folds, groups)), said)
+    return Splits(folds, (*said, *_notes_on_groups(folds, groups)), said)
 
 
 def hold_out_split(
     test_size: float | int, X: Table, y: Array, *, classifier: bool, groups: Array | None, seed: int
 ) -> Splits:
-    """One random split: stratified for classifiers, of whole groups where there are groups."""
+    """One random split: of whole groups where there are groups, else stratified for classifiers."""
     if groups is not None:
         _check_test_size(test_size, len(np.unique(groups)), "groups")
         splitter: Any = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
@@ -152,27 +160,27 @@ def hold_out_split(
 
 
 def among(splits: Splits, counted: Rows, n: int) -> Splits:
-    """Splits of n rows as splits of some of them, which are then numbered from 0.
+    """Splits of n rows restricted to the rows `counted`, which are renumbered from 0.
 
     Raises
     ------
     ValueError
-        Where nothing is left of a training or test set.
+        Where a training or test set becomes empty.
     """
     number = np.full(n, -1, dtype=np.intp)
     number[counted] = np.arange(len(counted))
     folds = []
     for k, fold in enumerate(splits.folds):
-        train, test = (number[part][number[part] >= 0] for part in (fold.train, fold.test))
-        for name, part in (("training", train), ("test", test)):
-            if len(part) == 0:
+        train, test = (number[rows][number[rows] >= 0] for rows in (fold.train, fold.test))
+        for name, rows in (("training", train), ("test", test)):
+            if len(rows) == 0:
                 raise ValueError(f"sample_weight is zero on all {name} rows of fold {k + 1}")
         folds.append(Split(train, test))
     return Splits(tuple(folds), splits.notes)
 
 
 class _OneRowOut(Sequence[Split]):
-    """Splits that leave out one row each, written down only when asked for: together they are n² positions."""
+    """Splits that leave out one row each, made on demand because together they have n² positions."""
 
     def __init__(self, n: int, left_out: Rows) -> None:
         self._every, self.left_out = np.arange(n), left_out
@@ -191,15 +199,15 @@ class _OneRowOut(Sequence[Split]):
 
 
 def one_row_out(n: int, left_out: Rows, groups: Array | None = None) -> Splits:
-    """One split per row of `left_out`: fitted to all rows but that one."""
-    company = 0
+    """One split per row of `left_out`, which trains on all rows but that one."""
+    splits_a_group = False
     if groups is not None:
         codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
-        company = int(sizes[codes[left_out]].max()) - 1
-    return Splits(_OneRowOut(n, left_out), (_TORN,) if company else ())
+        splits_a_group = bool(sizes[codes[left_out]].max() > 1)
+    return Splits(_OneRowOut(n, left_out), (_SPLIT_GROUPS,) if splits_a_group else ())
 
 
-def is_number_of_folds(cv: Any) -> bool:
+def is_number_of_folds(cv: object) -> bool:
     """Whether `cv` is a number of folds and not a splitter or a list of splits."""
     return isinstance(cv, int | np.integer) and not isinstance(cv, bool)
 
@@ -224,12 +232,12 @@ def _check_number_of_folds(cv: int, y: Array, classifier: bool, groups: Array | 
         raise ValueError(f"cv={cv} asks for more folds than any class has rows; use at most {largest}")
 
 
-def _checked_split(k: int, pair: Any, n: int) -> Split:
-    train, test = (_positions(part) for part in pair)
-    for name, part in (("training", train), ("test", test)):
-        if len(part) == 0:
+def _checked_split(k: int, pair: tuple[ArrayLike, ArrayLike], n: int) -> Split:
+    train, test = (_positions(rows) for rows in pair)
+    for name, rows in (("training", train), ("test", test)):
+        if len(rows) == 0:
             raise ValueError(f"cv: fold {k + 1} has no {name} rows")
-        if part.min() < 0 or part.max() >= n:
+        if rows.min() < 0 or rows.max() >= n:
             raise ValueError(f"cv: the {name} rows of fold {k + 1} are not all between 0 and {n - 1}")
     both = np.intersect1d(train, test)
     if len(both):
@@ -237,15 +245,17 @@ def _checked_split(k: int, pair: Any, n: int) -> Split:
     return Split(train, test)
 
 
-def _positions(part: Any) -> Rows:
-    rows = np.asarray(part)
+def _positions(rows: ArrayLike) -> Rows:
+    """Row positions, from positions or a mask."""
+    rows = np.asarray(rows)
     return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
 
 
-def _torn_groups(folds: Sequence[Split], groups: Array | None) -> tuple[str, ...]:
+def _notes_on_groups(folds: Sequence[Split], groups: Array | None) -> tuple[str, ...]:
+    """A note where rows of one group are in the training and in the test set of a split."""
     if groups is None or not any(np.intersect1d(groups[f.train], groups[f.test]).size for f in folds):
         return ()
-    return (_TORN,)
+    return (_SPLIT_GROUPS,)
 
 
 def _check_test_size(test_size: float | int, n: int, what: str) -> None:

@@ -1,4 +1,8 @@
-"""From what a user says of a study's design to how its labels may be permuted."""
+"""Restricted permutations for designs with groups, blocks or a time order, and the choice of a scheme.
+
+Under the null hypothesis that labels and X are unrelated, only labels of exchangeable rows may change places: rows of
+one group, whole groups, blocks of a series.
+"""
 
 from __future__ import annotations
 
@@ -6,226 +10,46 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from outsample.checks import whole_number
-from outsample.data import tables
-from outsample.data.target import check_kind
+from outsample.data.samples import as_groups
 from outsample.resampling.labels import (
     FreePermutation,
     LabelScheme,
     Pool,
-    label_vectors,
     multinomial,
     multiplicities,
-    permuted,
-    pools_by_position,
-    rows_by_value,
-    totals,
-    weights_at,
+    systematic_sample,
 )
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
 
-
-@dataclass(frozen=True, eq=False)
-class PermutationWithinGroups(LabelScheme):
-    """Labels move only inside their group: several rows of one person, a site, a stratum."""
-
-    groups: Array
-    weight: Floats | None = None
-
-    @cached_property
-    def _members(self) -> list[Rows]:
-        return rows_by_value(self.groups)
-
-    def draw(self, y: Array, rng: np.random.Generator) -> Array:
-        drawn = y.copy()
-        for rows in self._members:
-            own = y[rows]
-            drawn[rows] = (
-                rng.permutation(own) if self.weight is None else FreePermutation(self.weight[rows]).draw(own, rng)
-            )
-        return drawn
-
-    def count(self, y: Array) -> float:
-        return math.prod(multinomial(multiplicities(y[rows])) for rows in self._members)
-
-    def arrangements(self, y: Array) -> Iterator[Array]:
-        inner = (list(FreePermutation().arrangements(y[rows])) for rows in self._members)
-        for parts in itertools.product(*inner):
-            drawn = y.copy()
-            for rows, part in zip(self._members, parts, strict=True):
-                drawn[rows] = part
-            yield drawn
-
-    def pools(self, y: Array) -> list[Pool]:
-        return [Pool(y[rows], rows, weights_at(self.weight, rows)) for rows in self._members]
-
-    def check(self, y: Array, n_classes: int | None) -> None:
-        if self.count(y) <= 1:
-            raise ValueError(
-                "groups: y is constant within every group, so nothing can be permuted within groups; "
-                'use Permutation(groups="whole")'
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class PermutationOfGroups(LabelScheme):
-    """Groups exchange their labels as wholes.
-
-    Where y is constant within every group, the group labels are permuted over all groups. Otherwise groups of
-    equal size exchange their label vectors, in row order. A group weighs what its rows weigh together.
-    """
-
-    groups: Array
-    weight: Floats | None = None
-
-    @cached_property
-    def _members(self) -> list[Rows]:
-        return rows_by_value(self.groups)
-
-    def _constant(self, y: Array) -> bool:
-        return all((y[rows] == y[rows[0]]).all() for rows in self._members)
-
-    def _exchangeable(self) -> list[list[Rows]]:
-        """Groups that may exchange vectors: those of one size."""
-        sizes: dict[int, list[Rows]] = {}
-        for rows in self._members:
-            sizes.setdefault(len(rows), []).append(rows)
-        return [sizes[size] for size in sorted(sizes)]
-
-    def draw(self, y: Array, rng: np.random.Generator) -> Array:
-        drawn = y.copy()
-        if self._constant(y):
-            order = permuted(len(self._members), totals(self.weight, self._members), rng)
-            for rows, source in zip(self._members, order, strict=True):
-                drawn[rows] = y[self._members[source][0]]
-            return drawn
-        for alike in self._exchangeable():
-            order = permuted(len(alike), totals(self.weight, alike), rng)
-            for rows, source in zip(alike, order, strict=True):
-                drawn[rows] = y[alike[source]]
-        return drawn
-
-    def count(self, y: Array) -> float:
-        if self._constant(y):
-            return multinomial(multiplicities(self._labels_of_groups(y)))
-        return math.prod(multinomial(multiplicities(label_vectors(y, alike))) for alike in self._exchangeable())
-
-    def arrangements(self, y: Array) -> Iterator[Array]:
-        if self._constant(y):
-            for labels in FreePermutation().arrangements(self._labels_of_groups(y)):
-                drawn = y.copy()
-                for rows, label in zip(self._members, labels, strict=True):
-                    drawn[rows] = label
-                yield drawn
-            return
-        sizes = self._exchangeable()
-        inner = (list(FreePermutation().arrangements(label_vectors(y, alike))) for alike in sizes)
-        for parts in itertools.product(*inner):
-            drawn = y.copy()
-            for alike, vectors in zip(sizes, parts, strict=True):
-                for rows, vector in zip(alike, vectors, strict=True):
-                    drawn[rows] = vector.reshape(y[rows].shape)
-            yield drawn
-
-    def pools(self, y: Array) -> list[Pool]:
-        if self._constant(y):
-            return [Pool(self._labels_of_groups(y), weight=totals(self.weight, self._members))]
-        return [pool for alike in self._exchangeable() for pool in pools_by_position(y, alike, self.weight)]
-
-    def _labels_of_groups(self, y: Array) -> Array:
-        return y[[rows[0] for rows in self._members]]
-
-    def check(self, y: Array, n_classes: int | None) -> None:
-        if self.count(y) <= 1:
-            raise ValueError("groups: no two groups can exchange their labels, so nothing can be permuted")
-
-
-@dataclass(frozen=True, eq=False)
-class PermutationOfBlocks(LabelScheme):
-    """Consecutive blocks of `size` rows exchange their labels; a shorter last block stays.
-
-    A block weighs what its rows weigh together.
-    """
-
-    size: int
-    weight: Floats | None = None
-
-    def _blocks(self, n: int) -> list[Rows]:
-        return [np.arange(start, start + self.size) for start in range(0, n - self.size + 1, self.size)]
-
-    def draw(self, y: Array, rng: np.random.Generator) -> Array:
-        drawn, blocks = y.copy(), self._blocks(len(y))
-        order = permuted(len(blocks), totals(self.weight, blocks), rng)
-        for rows, source in zip(blocks, order, strict=True):
-            drawn[rows] = y[blocks[source]]
-        return drawn
-
-    def count(self, y: Array) -> float:
-        return multinomial(multiplicities(label_vectors(y, self._blocks(len(y)))))
-
-    def arrangements(self, y: Array) -> Iterator[Array]:
-        blocks = self._blocks(len(y))
-        for vectors in FreePermutation().arrangements(label_vectors(y, blocks)):
-            drawn = y.copy()
-            for rows, vector in zip(blocks, vectors, strict=True):
-                drawn[rows] = vector.reshape(y[rows].shape)
-            yield drawn
-
-    def pools(self, y: Array) -> list[Pool]:
-        blocks = self._blocks(len(y))
-        rest = np.arange(len(blocks) * self.size, len(y))
-        return pools_by_position(y, blocks, self.weight) + [Pool(y[[i]], np.array([i])) for i in rest]
-
-    def check(self, y: Array, n_classes: int | None) -> None:
-        if self.size < 1 or len(y) < 2 * self.size:
-            raise ValueError(f"block_size must leave at least two blocks of {len(y)} rows, got {self.size}")
-
-
-class CircularShift(LabelScheme):
-    """y moved along a circle by a random number of places: keeps the order of a series, and so draws no label more
-    often than another, whatever its weight."""
-
-    rearranges = True
-
-    def draw(self, y: Array, rng: np.random.Generator) -> Array:
-        return np.roll(y, int(rng.integers(len(y))), axis=0)
-
-    def count(self, y: Array) -> float:
-        """The period of y: further shifts give the same label vectors again."""
-        divisors = (shift for shift in range(1, len(y)) if len(y) % shift == 0)
-        return next((shift for shift in divisors if np.array_equal(y, np.roll(y, shift, axis=0))), len(y))
-
-    def arrangements(self, y: Array) -> Iterator[Array]:
-        return (np.roll(y, shift, axis=0) for shift in range(int(self.count(y))))
-
-
-MOST_CLASSES = 20
 NAMES = ("within", "whole", "circular")
 
+SchemeLike = LabelScheme | str | None
+"""What a user may pass as a scheme: one of `NAMES`, a `LabelScheme`, or None for the default."""
 
-def choose_scheme(y: Array, groups: Any, scheme: Any, block_size: int | None) -> LabelScheme:
-    """How the labels y, (n[, outputs]), may move under the null hypothesis.
+
+def choose_scheme(y: Array, groups: ArrayLike | None, scheme: SchemeLike, block_size: int | None) -> LabelScheme:
+    """How the labels y, (n[, outputs]), may change places under the null hypothesis.
 
     Parameters
     ----------
-    groups : rows that belong together: pairs, persons, sites.
-    scheme : "within" permutes inside each group (paired and blocked designs), "whole" lets groups exchange their
-        labels, "circular" shifts a series; None is "whole" when y is constant within every group, else "within",
-        and free permutation without groups. Or a `LabelScheme`.
-    block_size : consecutive blocks of so many rows exchange their labels.
+    groups : (n,) the group of each row: pair, person, site.
+    scheme : "within" permutes labels inside each group (paired and blocked designs), "whole" exchanges the labels of
+        whole groups, "circular" shifts a series. None is "whole" where y is constant within every group, else "within";
+        without groups all permutations are allowed. Or a `LabelScheme`.
+    block_size : consecutive blocks of this many rows exchange their labels.
     """
-    chosen = _chosen(y, _checked_groups(groups, len(y)), scheme, block_size)
-    chosen.check(y, None)
-    return chosen
+    found = _scheme(y, as_groups(groups, len(y)), scheme, block_size)
+    found.check(y, None)
+    return found
 
 
-def _chosen(y: Array, groups: Array | None, scheme: Any, block_size: int | None) -> LabelScheme:
+def _scheme(y: Array, groups: Array | None, scheme: SchemeLike, block_size: int | None) -> LabelScheme:
     if sum([scheme is not None, block_size is not None]) > 1:
         raise ValueError("scheme and block_size exclude each other: give one of them")
     if isinstance(scheme, LabelScheme):
@@ -245,43 +69,209 @@ def _chosen(y: Array, groups: Array | None, scheme: Any, block_size: int | None)
     return PermutationOfGroups(groups) if whole else within
 
 
-def _checked_groups(groups: Any, n: int) -> Array | None:
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(f"groups must have one entry per row, shape ({n},), got {labels.shape}")
-    return labels
+@dataclass(frozen=True, eq=False)
+class PermutationWithinGroups(LabelScheme):
+    """Labels are permuted within each group: rows of one person, one site, one stratum."""
+
+    groups: Array
+    weight: Floats | None = None
+
+    @cached_property
+    def _rows_by_group(self) -> list[Rows]:
+        return _rows_of_groups(self.groups)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn = y.copy()
+        for rows in self._rows_by_group:
+            own = y[rows]
+            drawn[rows] = (
+                rng.permutation(own) if self.weight is None else FreePermutation(self.weight[rows]).draw(own, rng)
+            )
+        return drawn
+
+    def count(self, y: Array) -> float:
+        return math.prod(multinomial(multiplicities(y[rows])) for rows in self._rows_by_group)
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        inner = (list(FreePermutation().arrangements(y[rows])) for rows in self._rows_by_group)
+        for orders in itertools.product(*inner):
+            drawn = y.copy()
+            for rows, labels in zip(self._rows_by_group, orders, strict=True):
+                drawn[rows] = labels
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        return [Pool(y[rows], rows, _weights_at(self.weight, rows)) for rows in self._rows_by_group]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.count(y) <= 1:
+            raise ValueError(
+                "groups: y is constant within every group, so nothing can be permuted within groups; "
+                'use Permutation(groups="whole")'
+            )
 
 
-def looks_real(y: Array) -> bool:
-    """Whether labels without a learner to say so are numbers: not whole, or of many different values."""
-    if y.dtype.kind not in "fiu":
-        return False
-    return not np.array_equal(y, np.round(y)) or len(np.unique(y)) > MOST_CLASSES
+@dataclass(frozen=True, eq=False)
+class PermutationOfGroups(LabelScheme):
+    """Whole groups exchange their labels.
 
-
-class OwnLabels:
-    """Permuted labels as the user's own kind of y: array, list, Series, anything that rows can be taken from.
-
-    Attributes
-    ----------
-    codes : (n,) which labels are equal.
+    Where y is constant within every group, the labels of groups are permuted. Otherwise groups of equal size exchange
+    their label vectors, in row order. The weight of a group is the sum over its rows.
     """
 
-    def __init__(self, y: Any) -> None:
-        self._y = list(y) if isinstance(y, tuple) else y
-        values = np.asarray(y)
-        if values.ndim == 0:
-            raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
-        check_kind(values)
-        # numpy 1.26 knows no axis of objects, such as words of pandas.
-        axis = None if values.ndim == 1 else 0
-        distinct = np.unique(values, axis=axis, return_index=True, return_inverse=True)
-        self._first: NDArray[np.intp] = distinct[1]
-        self.codes: NDArray[np.intp] = distinct[2].reshape(-1)
+    groups: Array
+    weight: Floats | None = None
 
-    def decoded(self, codes: Array) -> Any:
-        """The labels that a permuted vector of codes stands for, with the index of y where it has one."""
-        labels = tables.rows(self._y, self._first[codes])
-        return labels.set_axis(self._y.index) if hasattr(labels, "set_axis") else labels
+    @cached_property
+    def _rows_by_group(self) -> list[Rows]:
+        return _rows_of_groups(self.groups)
+
+    def _constant(self, y: Array) -> bool:
+        return all((y[rows] == y[rows[0]]).all() for rows in self._rows_by_group)
+
+    def _exchangeable(self) -> list[list[Rows]]:
+        """Groups that may exchange label vectors, as lists of groups of one size."""
+        sizes: dict[int, list[Rows]] = {}
+        for rows in self._rows_by_group:
+            sizes.setdefault(len(rows), []).append(rows)
+        return [sizes[size] for size in sorted(sizes)]
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn = y.copy()
+        if self._constant(y):
+            order = _random_order(len(self._rows_by_group), _total_weights(self.weight, self._rows_by_group), rng)
+            for rows, source in zip(self._rows_by_group, order, strict=True):
+                drawn[rows] = y[self._rows_by_group[source][0]]
+            return drawn
+        for alike in self._exchangeable():
+            order = _random_order(len(alike), _total_weights(self.weight, alike), rng)
+            for rows, source in zip(alike, order, strict=True):
+                drawn[rows] = y[alike[source]]
+        return drawn
+
+    def count(self, y: Array) -> float:
+        if self._constant(y):
+            return multinomial(multiplicities(self._labels_of_groups(y)))
+        return math.prod(multinomial(multiplicities(_label_vectors(y, alike))) for alike in self._exchangeable())
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        if self._constant(y):
+            for labels in FreePermutation().arrangements(self._labels_of_groups(y)):
+                drawn = y.copy()
+                for rows, label in zip(self._rows_by_group, labels, strict=True):
+                    drawn[rows] = label
+                yield drawn
+            return
+        sizes = self._exchangeable()
+        inner = (list(FreePermutation().arrangements(_label_vectors(y, alike))) for alike in sizes)
+        for orders in itertools.product(*inner):
+            drawn = y.copy()
+            for alike, vectors in zip(sizes, orders, strict=True):
+                for rows, vector in zip(alike, vectors, strict=True):
+                    drawn[rows] = vector.reshape(y[rows].shape)
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        if self._constant(y):
+            return [Pool(self._labels_of_groups(y), weight=_total_weights(self.weight, self._rows_by_group))]
+        return [pool for alike in self._exchangeable() for pool in _pools_by_position(y, alike, self.weight)]
+
+    def _labels_of_groups(self, y: Array) -> Array:
+        return y[[rows[0] for rows in self._rows_by_group]]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.count(y) <= 1:
+            raise ValueError("groups: no two groups can exchange their labels, so nothing can be permuted")
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationOfBlocks(LabelScheme):
+    """Consecutive blocks of `size` rows exchange their labels; a shorter last block keeps its own.
+
+    The weight of a block is the sum over its rows.
+    """
+
+    size: int
+    weight: Floats | None = None
+
+    def _blocks(self, n: int) -> list[Rows]:
+        return [np.arange(start, start + self.size) for start in range(0, n - self.size + 1, self.size)]
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        drawn, blocks = y.copy(), self._blocks(len(y))
+        order = _random_order(len(blocks), _total_weights(self.weight, blocks), rng)
+        for rows, source in zip(blocks, order, strict=True):
+            drawn[rows] = y[blocks[source]]
+        return drawn
+
+    def count(self, y: Array) -> float:
+        return multinomial(multiplicities(_label_vectors(y, self._blocks(len(y)))))
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        blocks = self._blocks(len(y))
+        for vectors in FreePermutation().arrangements(_label_vectors(y, blocks)):
+            drawn = y.copy()
+            for rows, vector in zip(blocks, vectors, strict=True):
+                drawn[rows] = vector.reshape(y[rows].shape)
+            yield drawn
+
+    def pools(self, y: Array) -> list[Pool]:
+        blocks = self._blocks(len(y))
+        rest = np.arange(len(blocks) * self.size, len(y))
+        return _pools_by_position(y, blocks, self.weight) + [Pool(y[[i]], np.array([i])) for i in rest]
+
+    def check(self, y: Array, n_classes: int | None) -> None:
+        if self.size < 1 or len(y) < 2 * self.size:
+            raise ValueError(f"block_size must leave at least two blocks of {len(y)} rows, got {self.size}")
+
+
+class CircularShift(LabelScheme):
+    """y shifted on a circle by a random number of places, which keeps the order of a series.
+
+    Every label is drawn once, whatever its weight.
+    """
+
+    rearranges = True
+
+    def draw(self, y: Array, rng: np.random.Generator) -> Array:
+        return np.roll(y, int(rng.integers(len(y))), axis=0)
+
+    def count(self, y: Array) -> float:
+        """The period of y, after which shifts repeat."""
+        divisors = (shift for shift in range(1, len(y)) if len(y) % shift == 0)
+        return next((shift for shift in divisors if np.array_equal(y, np.roll(y, shift, axis=0))), len(y))
+
+    def arrangements(self, y: Array) -> Iterator[Array]:
+        return (np.roll(y, shift, axis=0) for shift in range(int(self.count(y))))
+
+
+def _random_order(n: int, weight: Floats | None, rng: np.random.Generator) -> Rows:
+    """The numbers 0 … n − 1 in random order, (n,); with weights a systematic sample of them."""
+    return rng.permutation(n) if weight is None else systematic_sample(np.arange(n), weight, rng)
+
+
+def _weights_at(weight: Floats | None, rows: Rows) -> Floats | None:
+    return None if weight is None else weight[rows]
+
+
+def _total_weights(weight: Floats | None, blocks: list[Rows]) -> Floats | None:
+    """Total weight of each block or group, (blocks,)."""
+    return None if weight is None else np.array([weight[rows].sum() for rows in blocks])
+
+
+def _rows_of_groups(groups: Array) -> list[Rows]:
+    """The rows of each group, in the order of the sorted groups."""
+    codes = np.unique(groups, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
+
+
+def _label_vectors(y: Array, blocks: list[Rows]) -> Array:
+    """The label vectors of blocks of equal length, (blocks, length · outputs)."""
+    return np.stack([y[rows].reshape(-1) for rows in blocks])
+
+
+def _pools_by_position(y: Array, blocks: list[Rows], weight: Floats | None) -> list[Pool]:
+    """One pool for the rows at each position of exchangeable blocks."""
+    places = np.stack(blocks, axis=1)
+    return [Pool(y[rows], rows, _total_weights(weight, blocks)) for rows in places]
