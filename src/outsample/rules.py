@@ -1,8 +1,10 @@
-"""Penalised selection: from estimates of each model's error to a choice among many (Bartlett, Boucheron & Lugosi, §2).
+"""Rules: from a risk curve to the chosen model, and the theory of penalised selection.
 
-If each estimate R_k satisfies P[e_out(k) > R_k + ε] ≤ γ e^{−2mε²}, then the model that minimises R_k + √(ln k/m) has,
-with probability 1 − δ, an error of at most that minimum plus √(ln(2γ/δ)/(2m)), however many models there are; k counts
-them from the simplest. In the mean it is as good as the best trade of approximation error against complexity.
+A rule is a function of a `RiskCurve`, whose models are ordered from the simplest, that returns the position of a model;
+`as_rule` finds one by name. The rule "penalized" follows Bartlett, Boucheron & Lugosi (2002), §2. If each estimate R_k
+satisfies P[e_out(k) > R_k + ε] ≤ γ e^{−2mε²}, then the model that minimises R_k + √(ln k/m), k counted from the
+simplest, has with probability 1 − δ an error of at most that minimum plus √(ln(2γ/δ)/(2m)), however many models there
+are. `oracle_terms` gives the terms of the inequality for its expected error.
 """
 
 from __future__ import annotations
@@ -13,11 +15,101 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from outsample.checks import entry
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
+
+# Steps in a row above the running minimum after which "first-local-minimum" stops.
+PATIENCE = 3
+
+
+def minimum(curve: RiskCurve) -> int:
+    """The model of least estimated risk; of ties, up to rounding, the simplest."""
+    risk = _comparable(curve.out_sample)
+    return int(np.flatnonzero(risk <= risk.min() + _rounding(curve))[0])
+
+
+def one_standard_error(curve: RiskCurve) -> int:
+    """The simplest model whose risk is within one standard error (not standard deviation) of the minimum."""
+    if curve.standard_error is None:
+        raise ValueError(
+            f'rule "one-standard-error" needs a standard error, which criterion {curve.criterion!r} does not give; '
+            'use rule "minimum", or a criterion such as "permutation" or "kfold"'
+        )
+    risk = _comparable(curve.out_sample)
+    best = minimum(curve)
+    limit = risk[best] + np.nan_to_num(curve.standard_error[best])
+    return int(np.flatnonzero(risk <= limit)[0])
+
+
+def first_local_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int:
+    """The first significant local minimum in the direction of growing complexity; the minimum where there is none."""
+    found = significant_minimum(curve, patience)
+    return minimum(curve) if found is None else found
+
+
+def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | None:
+    """The running minimum at the first point where the risk has been above it for `patience` models in a row.
+
+    A model is above it if its risk exceeds the running minimum by more than its error: the Monte-Carlo error where
+    labels are drawn, because all models share the data and the draws, else the standard error. None where that never
+    happens; a longer curve is then needed.
+    """
+    risk, error, rounding = _comparable(curve.out_sample), _error(curve), _rounding(curve)
+    best, above = 0, 0
+    for k in range(1, len(risk)):
+        if risk[k] < risk[best] - rounding:
+            best, above = k, 0
+        else:
+            above = above + 1 if risk[k] > risk[best] + error[k] else 0
+        if above >= patience:
+            return best
+    return None
+
+
+def penalized(curve: RiskCurve) -> int:
+    """The model of least R_k + √(ln k/m), k counted from the simplest, m that of the criterion; see `oracle_terms`."""
+    return oracle_terms(curve).chosen
+
+
+def _comparable(risk: Floats) -> Floats:
+    """The risks with nan replaced by infinity."""
+    return np.where(np.isnan(risk), np.inf, risk)
+
+
+def _rounding(curve: RiskCurve) -> float:
+    """Differences up to this are rounding. It follows from the least risk, because the others may be of any size."""
+    finite = curve.out_sample[np.isfinite(curve.out_sample)]
+    return max(curve.rounding, RELATIVE_ROUNDING * abs(float(finite.min()))) if len(finite) else 0.0
+
+
+def _error(curve: RiskCurve) -> Floats:
+    """Monte-Carlo error of each model, else its standard error, else zero, (models,)."""
+    for error in (curve.monte_carlo_error, curve.standard_error):
+        if error is not None:
+            return np.nan_to_num(error)
+    return np.zeros(len(curve))
+
+
+RULES: dict[str, Rule] = {
+    "minimum": minimum,
+    "one-standard-error": one_standard_error,
+    "first-local-minimum": first_local_minimum,
+    "penalized": penalized,
+}
+
+RuleLike = Rule | str
+"""What a user may pass as a rule: a function of a curve, or a name."""
+
+
+def as_rule(rule: RuleLike) -> Rule:
+    """A rule from its name or a function of a risk curve."""
+    if callable(rule):
+        return rule
+    return entry("rule", rule, RULES, instead=" or a function of a risk curve")
 
 
 @dataclass(frozen=True)
@@ -26,10 +118,10 @@ class SampleSize:
 
     Attributes
     ----------
-    m : the number of independent losses that would concentrate as sharply.
-    gamma : the factor in front.
-    proved : whether there is a theorem; otherwise m is a convention.
-    source : the theorem, or the reason of the convention.
+    m : number of independent losses whose mean would concentrate as sharply.
+    gamma : the factor of the exponential.
+    proved : whether a theorem says so; otherwise m is a convention.
+    source : the theorem, or the reason for the convention.
     """
 
     m: float
@@ -39,6 +131,7 @@ class SampleSize:
 
 
 def _size(share: float, gamma: float, source: str, proved: bool = True) -> tuple[float, float, bool, str]:
+    """(m/n, γ, proved, source) of a criterion."""
     return share, gamma, proved, source
 
 
@@ -66,7 +159,7 @@ _CONVENTION = _size(1 / 2, 1, "as for the VC bound, for want of a theorem of its
 
 
 def sample_size(criterion: str, n: int, held_out: float | None = None) -> SampleSize:
-    """The m and γ of a criterion by name, for n samples; `held_out` independent losses are their own m."""
+    """The m and γ of a criterion, by name, for n samples; for a hold-out set m is its number of losses, `held_out`."""
     if held_out is not None:
         return SampleSize(float(held_out), 1.0, True, "Hoeffding's inequality on held-out losses")
     share, gamma, proved, source = _SHARES.get(criterion, _CONVENTION)
@@ -81,10 +174,10 @@ def log_term(n_models: int, m: float, *, fast: bool = False, loss_range: float =
     return np.asarray(loss_range * (2 * logarithm / m if fast else np.sqrt(logarithm / m)))
 
 
-def penalized_risk(risk: Any, m: float, *, fast: bool = False, loss_range: float = 1.0) -> Floats:
+def penalized_risk(risk: ArrayLike, m: float, *, fast: bool = False, loss_range: float = 1.0) -> Floats:
     """R_k + √(ln k/m), (models,), simplest first (Theorem 1); with `fast` R_k + 2 ln k/m (Theorem 2).
 
-    The fast form is for estimates with P[e_out > R + ε] ≤ γ e^{−mε}.
+    The fast form holds for estimates with P[e_out > R + ε] ≤ γ e^{−mε}.
     """
     estimates = np.asarray(risk, dtype=np.float64)
     return np.asarray(estimates + log_term(len(estimates), m, fast=fast, loss_range=loss_range))
@@ -98,10 +191,10 @@ class OracleTerms:
 
     Attributes
     ----------
-    approximation : what the best of each class loses against the best of all. It cannot be observed; the in-sample
-        error above the least one on the curve stands in for it.
+    approximation : error of the best of each class minus the least possible. It cannot be observed; the in-sample
+        error minus the least on the curve stands in for it.
     complexity : R_k − e_in(k).
-    log_term : the price of choosing among k models.
+    log_term : √(ln k/m), the cost of choosing among k models.
     remainder : √(ln(2γe)/(2m)), or ln(2γe)/m in the fast-rate form.
     penalized : (models,) what the rule minimises, R_k + log_term.
     size : the criterion's m and γ.
@@ -121,7 +214,7 @@ class OracleTerms:
 
     @property
     def chosen(self) -> int:
-        """The model the rule picks: least penalised risk, the simplest of equals."""
+        """The position of the model of least penalised risk, the simplest of ties."""
         return int(np.argmin(np.where(np.isnan(self.penalized), np.inf, self.penalized)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,11 +243,11 @@ class OracleTerms:
 
 
 def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False) -> OracleTerms:
-    """The terms of the oracle inequality for a risk curve, with the criterion's own m unless told.
+    """The terms of the oracle inequality for a risk curve, with the criterion's own m unless one is given.
 
-    The remainder is that of the tail 2γ e^{−2mε²} of Theorem 1; the source prints ln(γe) in its place, without the 2.
-    For a loss that is not between 0 and 1 the logarithmic term is scaled by the largest in-sample risk, but by no
-    more than that of predicting without looking at X.
+    The remainder follows from the tail 2γ e^{−2mε²} of Theorem 1, which gives ln(2γe); the paper prints ln(γe). For a
+    loss that is not in [0, 1] the logarithmic term and the remainder are multiplied by the largest in-sample risk, at
+    most by the risk of predicting without X.
     """
     size = sample_size(curve.criterion, curve.n_samples, curve.held_out)
     if m is not None:
@@ -173,98 +266,9 @@ def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False
 
 
 def _loss_range(curve: RiskCurve) -> float:
-    """What stands in for the range of the loss; 1 for losses in [0, 1] and for scores, whose risks are negative."""
+    """A stand-in for the range of the loss; 1 for losses in [0, 1] and for scores, whose risks are negative."""
     known = curve.in_sample[np.isfinite(curve.in_sample)]
     if curve.loss.unit_interval or (known < 0).any():
         return 1.0
     largest = float(known.max(initial=0.0))
     return (min(largest, curve.scale) if curve.scale > 0 else largest) or curve.scale or 1.0
-
-
-PATIENCE = 3
-
-
-def minimum(curve: RiskCurve) -> int:
-    """The model of least estimated risk; ties, up to rounding, go to the simplest."""
-    risk = _comparable(curve.out_sample)
-    return int(np.flatnonzero(risk <= risk.min() + _rounding(curve))[0])
-
-
-def one_standard_error(curve: RiskCurve) -> int:
-    """The simplest model within one standard error, not standard deviation, of the minimum."""
-    if curve.standard_error is None:
-        raise ValueError(
-            f'rule "one-standard-error" needs a standard error, which criterion {curve.criterion!r} does not give; '
-            'use rule "minimum", or a criterion such as "permutation" or "kfold"'
-        )
-    risk = _comparable(curve.out_sample)
-    best = minimum(curve)
-    limit = risk[best] + np.nan_to_num(curve.standard_error[best])
-    return int(np.flatnonzero(risk <= limit)[0])
-
-
-def first_local_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int:
-    """The first significant local minimum, walking up in complexity; the minimum where the walk never ends."""
-    found = significant_minimum(curve, patience)
-    return minimum(curve) if found is None else found
-
-
-def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | None:
-    """Where the running minimum stood when the curve had risen above it for `patience` steps in a row.
-
-    A step counts when the risk exceeds the running minimum by more than its error: the Monte-Carlo error where labels
-    are drawn, because all models meet the same data and the same draws, else the standard error. None when that never
-    happens, so that a longer curve is needed.
-    """
-    risk, error, rounding = _comparable(curve.out_sample), _error(curve), _rounding(curve)
-    best, above = 0, 0
-    for k in range(1, len(risk)):
-        if risk[k] < risk[best] - rounding:
-            best, above = k, 0
-        else:
-            above = above + 1 if risk[k] > risk[best] + error[k] else 0
-        if above >= patience:
-            return best
-    return None
-
-
-def penalized(curve: RiskCurve) -> int:
-    """The model of least R_k + √(ln k/m), k counted from the simplest, m the criterion's own; see `oracle_terms`."""
-    return oracle_terms(curve).chosen
-
-
-def _comparable(risk: Floats) -> Floats:
-    """Risks that are not numbers lose against all others."""
-    return np.where(np.isnan(risk), np.inf, risk)
-
-
-def _rounding(curve: RiskCurve) -> float:
-    """Differences this small are rounding. The least risk decides, because the others may be of any size."""
-    finite = curve.out_sample[np.isfinite(curve.out_sample)]
-    return max(curve.rounding, RELATIVE_ROUNDING * abs(float(finite.min()))) if len(finite) else 0.0
-
-
-def _error(curve: RiskCurve) -> Floats:
-    for error in (curve.monte_carlo_error, curve.standard_error):
-        if error is not None:
-            return np.nan_to_num(error)
-    return np.zeros(len(curve))
-
-
-RULES: dict[str, Rule] = {
-    "minimum": minimum,
-    "one-standard-error": one_standard_error,
-    "first-local-minimum": first_local_minimum,
-    "penalized": penalized,
-}
-
-
-RuleLike = Rule | str
-"""What a user may call a rule: a function of a curve, or a name."""
-
-
-def as_rule(rule: RuleLike) -> Rule:
-    """A rule from its name or a function of a risk curve."""
-    if callable(rule):
-        return rule
-    return entry("rule", rule, RULES, instead=" or a function of a risk curve")

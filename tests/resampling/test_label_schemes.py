@@ -18,7 +18,7 @@ from outsample.resampling.labels import (
     LabelDraws,
     RademacherSigns,
     WithReplacement,
-    _arranged,
+    _random_ones,
 )
 from outsample.resampling.schemes import (
     CircularShift,
@@ -131,7 +131,7 @@ def test_draws_are_uniform_over_the_listing(name):
 def test_arranging_two_classes_is_as_good_as_shuffling(ones, bits):
     """Long label vectors are not shuffled; short ones made the same way show every arrangement equally often."""
     rng = np.random.Generator(bits(ones))
-    drawn = Counter(_arranged(ones, 6, rng).tobytes() for _ in range(4000))
+    drawn = Counter(_random_ones(ones, 6, rng).tobytes() for _ in range(4000))
     assert len(drawn) == math.comb(6, ones)
     assert stats.chisquare(list(drawn.values())).pvalue > 1e-3
 

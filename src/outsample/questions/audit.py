@@ -1,8 +1,8 @@
-"""Is my own procedure honest? Run it on labels that cannot be predicted.
+"""Audit of a user's validation procedure: does it report honest errors on labels that cannot be predicted?
 
-On permuted labels no honest procedure reports an error below the no-information rate, the error of the best constant
-guess. What it reports below that rate it made up: choosing features on all rows before the folds, tuning on the test
-set, copies of rows on both sides of a split.
+On permuted labels no honest procedure reports, on average, an error below the no-information rate, the error of the
+best constant guess. A lower one shows a leak: features chosen on all rows before the folds, tuning on the test set,
+copies of rows on both sides of a split.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_s
 
 Procedure = Callable[[Any, Any], Any]
 
+# Level of the one-sided t test of whether the shortfall could be chance.
 LEVEL = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What a validation procedure reports, and what it would report if there were nothing to find.
+    """What a validation procedure reports on the real labels, and on permuted ones.
 
     Attributes
     ----------
-    reported : its error on the real labels.
+    reported : the error it reports on the real labels.
     no_information : the error of the best constant guess.
-    shortfall : how far, on average over permuted labels, it reports below that rate; negative when above.
-    optimism : the shortfall where it is positive, else 0: a procedure may well report more than the best constant.
+    shortfall : no-information rate minus the mean error it reports on permuted labels; negative where that is above.
+    optimism : the shortfall where it is positive, else 0: an honest procedure may report more than the best constant.
     corrected : reported + optimism.
-    pvalue : share of arrangements of the labels on which it reports no more than on the real ones; small when the
+    pvalue : share of arrangements of the labels on which it reports no more than on the real ones; small where the
         real labels can be predicted, however dishonest the procedure.
     honest : whether the shortfall could be chance, at level 0.01.
     monte_carlo_error : standard error of the shortfall over permutations.
-    draws : what it reported on each permutation.
+    draws : (draws,) the error it reports on each permutation.
     """
 
     reported: float
@@ -122,13 +123,13 @@ def audit(
 
     Parameters
     ----------
-    procedure : a function of (X, y) that returns the error it would report, a number, smaller is better. It does
-        everything it would do on real data, and must leave X and y as they are.
-    X, y : the data, in whatever form the procedure wants them.
-    n_draws : permutations; more make the optimism more precise and the p-value finer.
-    random_state : seed of the permutations; the procedure's own randomness is its own.
-    loss : "zero-one", "squared" or "absolute": the units of the error, which say what the no-information rate is; by
-        default squared for numbers that are not whole or take more than 20 values, zero-one for all other labels.
+    procedure : a function of (X, y) that returns the error it would report, one number, smaller is better. It must do
+        all that it does on real data, and leave X and y unchanged.
+    X, y : the data, in the form that the procedure takes.
+    n_draws : number of permutations; more make the optimism more precise and allow a smaller p-value.
+    random_state : seed of the permutations; the randomness of the procedure itself is not controlled.
+    loss : "zero-one", "squared" or "absolute": the unit of the error, which decides the no-information rate. By default
+        squared for numbers that are not whole or have more than 20 distinct values, zero-one for all other labels.
     no_information : that rate itself, for errors in other units.
     groups, scheme, block_size : which labels may change places, as in `permutation_test`.
 
@@ -145,15 +146,16 @@ def audit(
     if len(own.codes) != n_rows(X):
         raise ValueError(f"X has {n_rows(X)} rows and y has {len(own.codes)} labels; they must be equally many")
     rate = _no_information(y, loss) if no_information is None else float(no_information)
-    run = _Watched(procedure, X)
+    run = _CheckedProcedure(procedure, X)
     reported = run(y)
     allowed = choose_scheme(own.codes, groups, scheme, block_size)
     labels = LabelDraws(allowed, own.codes, count, child_seed(seed_sequence(random_state), LABEL_DRAWS))
     draws = np.array([run(own.labels_of(codes)) for codes in labels])
-    return _judged(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
+    return _audit(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
 
 
-def _judged(reported: float, draws: Floats, rate: float, exhaustive: bool, seconds: float) -> Audit:
+def _audit(reported: float, draws: Floats, rate: float, exhaustive: bool, seconds: float) -> Audit:
+    """The audit of a procedure that reported `draws` on permuted labels and has the no-information rate `rate`."""
     shortfall = rate - float(draws.mean())
     error = float(draws.std(ddof=1)) / math.sqrt(len(draws))
     optimism = max(0.0, shortfall)
@@ -172,7 +174,7 @@ def _judged(reported: float, draws: Floats, rate: float, exhaustive: bool, secon
 
 
 def _no_information(y: ArrayLike, loss: LossLike) -> float:
-    """Risk of the best constant prediction, in the units of the loss."""
+    """Risk of the best constant prediction under the named loss."""
     labels = np.asarray(y)
     name = loss if loss is not None else "squared" if looks_real(labels) else "zero-one"
     if name not in ("zero-one", "squared", "absolute"):
@@ -185,8 +187,8 @@ def _no_information(y: ArrayLike, loss: LossLike) -> float:
     return NAMED[name].scale(labels)
 
 
-class _Watched:
-    """A procedure that must return a number and must not touch its arguments."""
+class _CheckedProcedure:
+    """The error that a procedure reports for labels y, after checking it; raises if its arguments were changed."""
 
     def __init__(self, procedure: Procedure, X: Table) -> None:
         if not callable(procedure):

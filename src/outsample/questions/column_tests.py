@@ -1,4 +1,8 @@
-"""The record of tests of many columns."""
+"""Permutation tests of every column of X, with p-values adjusted for testing them all.
+
+The adjustment is the step-down max-T procedure of Westfall & Young (1993): all columns share the same permutations, so
+that the dependence between columns is accounted for.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +24,69 @@ from outsample.problem import pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
 from outsample.questions.statistic import Statistic, score_of
 from outsample.resampling.labels import LabelDraws
+from outsample.resampling.rows import FoldsLike
 from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.threads import one_blas_thread
 from outsample.running.workers import results_of
 
+# Bytes that the statistics of one batch of draws may take.
+MEMORY = 256 * 2**20
+
+
+def permutation_test_columns(
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    *,
+    n_draws: int = 999,
+    cv: FoldsLike = None,
+    groups: ArrayLike | None = None,
+    scheme: SchemeLike = None,
+    block_size: int | None = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> ColumnTests:
+    """Test every column of X, with p-values corrected for testing them all.
+
+    Parameters
+    ----------
+    estimator : the learner that is fitted to each column alone; its score is the statistic. None for the squared
+        correlation of column and labels, or for classes the share of the column's variance between class means.
+    X, y : the data. Without an estimator y is taken as numbers if it has values that are not whole or more than 20
+        distinct values, else as classes.
+    n_draws, cv, groups, scheme, block_size, random_state, n_jobs : as in `permutation_test`. All columns share the same
+        draws; a learner is fitted to each column as often as there.
+    """
+    start = time.perf_counter()
+    count = whole_number("n_draws", n_draws)
+    table, columns = _table(X)
+    seed = seed_sequence(random_state)
+    score = (
+        _explained_share(table, y) if estimator is None else _OneByOne(estimator, table, y, cv, groups, seed, n_jobs)
+    )
+    allowed = choose_scheme(score.labels, groups, scheme, block_size)
+    draws = LabelDraws(allowed, score.labels, count, child_seed(seed, LABEL_DRAWS))
+    with one_blas_thread:
+        found = _tests(score, draws)
+    return replace(found, columns=columns, seconds=time.perf_counter() - start)
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnTests:
-    """One test per column.
+    """One permutation test per column.
 
     Attributes
     ----------
-    statistic : (columns,) on the real labels.
-    pvalue : (columns,) of each column alone.
-    adjusted : (columns,) p-values for all at once: the chance of any false alarm among those below a level is at
-        most that level.
-    columns : their names, or their positions.
-    n_draws, exact : permutations, and whether these are all.
-    name : what the statistic is.
-    notes : sentences a reader of the p-values should know.
+    statistic : (columns,) its values on the real labels.
+    pvalue : (columns,) p-value of each column alone.
+    adjusted : (columns,) p-values that control the family-wise error rate: with probability 1 − level no column
+        without signal has an adjusted p-value of `level` or less.
+    columns : names of the columns, or their positions.
+    n_draws, exact : number of permutations, and whether these are all distinct ones.
+    name : what the statistic is, in words.
+    notes : sentences that a reader of the p-values should know.
     """
 
     statistic: Floats
@@ -88,45 +134,8 @@ class ColumnTests:
         return f"<p>{lines}</p>{self.to_frame().head(20).to_html()}"
 
 
-MEMORY = 256 * 2**20
-
-
-def permutation_test_columns(
-    estimator: BaseEstimator,
-    X: Table,
-    y: ArrayLike,
-    *,
-    n_draws: int = 999,
-    cv: Any = None,
-    groups: ArrayLike | None = None,
-    scheme: SchemeLike = None,
-    block_size: int | None = None,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-) -> ColumnTests:
-    """Test every column of X, with p-values corrected for testing them all.
-
-    Parameters
-    ----------
-    estimator : the learner fitted to each column alone, its score the statistic; None for the share of variance that
-        column and labels share: squared correlation, or for classes the share between class means.
-    X, y : the data; y is taken as numbers where they are not whole or take more than 20 values, else as classes.
-    n_draws, cv, groups, scheme, block_size, random_state, n_jobs : as in `permutation_test`; all columns meet the same
-        draws, and a learner is fitted to each of them as often as there.
-    """
-    start = time.perf_counter()
-    count = whole_number("n_draws", n_draws)
-    table, columns = _table(X)
-    seed = seed_sequence(random_state)
-    measured = _shared(table, y) if estimator is None else _OneByOne(estimator, table, y, cv, groups, seed, n_jobs)
-    allowed = choose_scheme(measured.labels, groups, scheme, block_size)
-    draws = LabelDraws(allowed, measured.labels, count, child_seed(seed, LABEL_DRAWS))
-    with one_blas_thread:
-        found = _counted(measured, draws)
-    return replace(found, columns=columns, seconds=time.perf_counter() - start)
-
-
 def _table(X: Table) -> tuple[Floats, tuple[Any, ...]]:
+    """(X as numbers, names or positions of its columns)."""
     names = getattr(X, "columns", None)
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     try:
@@ -143,8 +152,8 @@ class Measure(Protocol):
 
     Attributes
     ----------
-    labels : (n,) what is permuted.
-    name : what the statistic is.
+    labels : (n,) the labels that are permuted, as class codes or numbers.
+    name : what the statistic is, in words.
     """
 
     labels: Array
@@ -154,11 +163,11 @@ class Measure(Protocol):
         """The statistic of every label vector and column, (draws, columns)."""
 
     def notes(self, usual: Floats) -> tuple[str, ...]:
-        """What to know of p-values where the statistics of permuted labels are `usual` on average, (columns,)."""
+        """Sentences for a reader, given the mean statistics over permuted labels, `usual`, (columns,)."""
 
 
-class _Shared:
-    """The share of variance that columns, standardised once, and labels share."""
+class _ExplainedShare:
+    """The share of each column's variance that labels explain; columns are standardised once."""
 
     def __init__(self, labels: Array, name: str, shares: Callable[[Array], Floats]) -> None:
         self.labels, self.name, self._shares = labels, name, shares
@@ -170,7 +179,8 @@ class _Shared:
         return ()
 
 
-def _shared(table: Floats, y: ArrayLike) -> Measure:
+def _explained_share(table: Floats, y: ArrayLike) -> Measure:
+    """Squared correlation for real labels, share of variance between classes for others."""
     centred = table - table.mean(axis=0)
     norm = np.sqrt((centred**2).sum(axis=0))
     flat = norm <= 1e-12 * np.abs(table).max(axis=0, initial=0.0)
@@ -187,7 +197,7 @@ def _shared(table: Floats, y: ArrayLike) -> Measure:
 def _squared_correlation(unit: Floats, y: Floats) -> Measure:
     centred = y - y.mean()
     total = float((centred**2).sum())
-    return _Shared(centred, "squared correlation", lambda Y: np.asarray((Y @ unit) ** 2 / total))
+    return _ExplainedShare(centred, "squared correlation", lambda Y: np.asarray((Y @ unit) ** 2 / total))
 
 
 def _share_between_classes(unit: Floats, y: Array) -> Measure:
@@ -196,10 +206,10 @@ def _share_between_classes(unit: Floats, y: Array) -> Measure:
         raise ValueError("y is constant, so no column can say anything about it")
 
     def between(Y: Array) -> Floats:
-        members = (np.equal(Y, c).astype(np.float64) for c in range(len(sizes)))
-        return np.asarray(sum((rows @ unit) ** 2 / size for rows, size in zip(members, sizes, strict=True)))
+        of_class = (np.equal(Y, c).astype(np.float64) for c in range(len(sizes)))
+        return np.asarray(sum((rows @ unit) ** 2 / size for rows, size in zip(of_class, sizes, strict=True)))
 
-    return _Shared(codes, "share of variance between classes", between)
+    return _ExplainedShare(codes, "share of variance between classes", between)
 
 
 class _OneByOne:
@@ -210,7 +220,7 @@ class _OneByOne:
         estimator: BaseEstimator,
         table: Floats,
         y: ArrayLike,
-        cv: Any,
+        cv: FoldsLike,
         groups: ArrayLike | None,
         seed: np.random.SeedSequence,
         n_jobs: int | None,
@@ -245,8 +255,11 @@ def _score(score: Statistic, Y: Array) -> Floats:
     return score(Y)
 
 
-def _counted(measure: Measure, draws: LabelDraws) -> ColumnTests:
-    """Step-down max-T: column by column from the strongest, against the largest statistic of itself and the weaker."""
+def _tests(measure: Measure, draws: LabelDraws) -> ColumnTests:
+    """The tests of all columns; adjusted p-values by step-down max-T.
+
+    Each column is compared with the largest permuted statistic among itself and all columns of weaker real statistics.
+    """
     observed = measure(measure.labels[None])[0]
     order = np.argsort(-observed, kind="stable")
     alone, together, total = np.zeros((3, len(observed)))

@@ -1,4 +1,9 @@
-"""The record of a measured complexity."""
+"""Complexities of hypothesis sets: how well a learner, or a set of hypotheses, fits labels without information.
+
+Each is the mean over drawn labels r of max_h (1/n) Σ r_i h(x_i), with labels and predictions ±1; they differ in how the
+labels are drawn. For a learner the maximum is replaced by the fit to the drawn labels, 1 − 2e' with e' its training
+error, which is a lower bound unless the learner minimises the training error.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +36,100 @@ from outsample.resampling.labels import (
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
+# Attributes of a result that `to_dict` takes as they are.
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of all complexities; see `permutation_complexity`."""
+
+    param: str | None
+    values: Sequence[Any] | None
+    n_draws: int
+    random_state: RandomState
+    n_jobs: int | None
+    fast: bool
+
+
+def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
+    """P_in = E_π max_h (1/n) Σ y^π_i h(x_i), the fit to permuted labels (Magdon-Ismail & Mertsalov, §3.1).
+
+    For a risk minimiser P_in = ½ ê_gen + ȳ E[ḡ^π] (Theorem 4), where ê_gen is the permutation estimate of the optimism
+    in units of squared ±1 errors, four times the 0–1 units of `estimate`, and the last term is `mean_product`.
+
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    param, values : a parameter of the estimator and its values, for the complexity of every model of a path.
+    n_draws : number of label vectors drawn, 100 by default; all distinct ones where there are no more than that.
+    random_state : the seed; with the same seed the criterion `Permutation` has the same draws.
+    n_jobs, fast : as in `estimate`.
+    """
+    return _complexity("permutation complexity", FreePermutation(), estimator, X, y, **options)
+
+
+def label_bootstrap_complexity(
+    estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]
+) -> Complexity:
+    """B_in, as the permutation complexity but with labels drawn with replacement; |B_in − P_in| ≤ 1/√n (Lemma 6).
+
+    Parameters as for `permutation_complexity`.
+    """
+    return _complexity("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
+
+
+def rademacher_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
+    """R = E_r max_h (1/n) Σ r_i h(x_i) with independent r_i = ±1 of probability ½; y only names the classes.
+
+    Parameters as for `permutation_complexity`. Criterion "rademacher" adds half of it as optimism; `rademacher_bound`
+    takes all of it.
+    """
+    return _complexity("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
+
+
+def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
+    """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
+
+    The labels of a random half are flipped; with e' the training error on the flipped data, the discrepancy is 1 − 2e'.
+    Of an odd number of rows the smaller half is flipped, which makes the value too large by up to 1/n.
+
+    Parameters as for `permutation_complexity`; one draw by default.
+    """
+    return _complexity("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
+
+
+def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
+    """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with random signs σ_i (Bartlett, Boucheron & Lugosi, §4.5).
+
+    The n₊ labels with σ_i = 1 are flipped; with e' the training error on the flipped data, a draw is 2(n₊/n − e').
+
+    Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.
+    """
+    found = _complexity("expected discrepancy", RademacherSigns(), estimator, X, y, **options)
+    return found if found.exhaustive else _around_flipped_share(found)
 
 
 @dataclass(frozen=True, eq=False)
 class Complexity:
-    """How well a hypothesis set, or each of a path, fits labels without information.
+    """How well a learner or hypothesis set, or each model of a path, fits labels without information.
 
     Attributes
     ----------
     value : mean over draws of the largest correlation with the drawn labels, between −1 and 1; a float for one
         model, (models,) for a path, simplest first.
-    monte_carlo_error : standard error of `value` over draws; 0.0 when all label vectors were used, None for a
+    monte_carlo_error : standard error of `value` over draws; 0.0 where all label vectors were used, None for a
         single draw.
+    kind : the name of the complexity.
     lower_bound : whether the learner may have missed the maximum, so that the complexity of its hypothesis set
         may be larger than `value`.
-    mean_product : ȳ E[ḡ], the mean label times the mean prediction of the fits.
     draws : (draws, models) the correlation of each draw.
-    exhaustive : whether every label vector that can be drawn was used.
-    flipped : (draws,) share of rows where the drawn label is not the real one.
-    n_samples, n_fits, seconds : what it cost.
+    flipped : (draws,) share of rows whose drawn label is not the real one.
+    n_samples, n_fits, seconds : number of rows and of fits, and time.
+    single : whether it is of one model.
+    exhaustive : whether all label vectors that can be drawn were used.
     params : the setting of each model.
+    mean_product : ȳ E[ḡ], the mean label times the mean prediction of the fits.
     """
 
     value: Any
@@ -111,13 +189,13 @@ class Complexity:
         return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
-def around_flipped_share(found: Complexity) -> Complexity:
-    """1 − 2e' becomes 2(n₊/n − e')."""
+def _around_flipped_share(found: Complexity) -> Complexity:
+    """The record with draws 2(n₊/n − e') in place of 1 − 2e', where n₊/n is the share of flipped labels."""
     draws = found.draws + (2 * found.flipped - 1)[:, None]
     return replace(found, value=_entry(draws.mean(axis=0), found), draws=draws, monte_carlo_error=_error(draws, found))
 
 
-def measured(
+def _complexity(
     kind: str,
     scheme: LabelScheme,
     estimator: BaseEstimator,
@@ -131,18 +209,19 @@ def measured(
     n_jobs: int | None = None,
     fast: bool = True,
 ) -> Complexity:
+    """The complexity of a learner, path or hypothesis set on labels drawn by a scheme."""
     start = time.perf_counter()
     count = whole_number("n_draws", n_draws)
     if isinstance(estimator, HypothesisSet):
-        found = _of_hypotheses(kind, scheme, estimator, y, count, random_state)
+        found = _complexity_of_hypotheses(kind, scheme, estimator, y, count, random_state)
     else:
         problem = _problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
-        found = complexity_on(problem, kind, scheme, count)
+        found = _complexity_of_problem(problem, kind, scheme, count)
     return replace(found, seconds=time.perf_counter() - start)
 
 
-def complexity_on(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int) -> Complexity:
-    """The complexity of every model of a problem's path; the problem counts zero-one loss of two classes."""
+def _complexity_of_problem(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int) -> Complexity:
+    """The complexity of every model of a problem's path; the problem has zero-one loss and two classes."""
     _check_two_classes(kind, problem.target.n_classes)
     draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
     optimism, errors = measured_draws(problem, draws, 0, len(draws))
@@ -202,7 +281,7 @@ def _check_two_classes(kind: str, n_classes: int | None) -> None:
         )
 
 
-def _of_hypotheses(
+def _complexity_of_hypotheses(
     kind: str, scheme: LabelScheme, hypotheses: HypothesisSet, y: ArrayLike, n_draws: int, random_state: RandomState
 ) -> Complexity:
     codes = _codes(kind, y, hypotheses.n_samples)
@@ -225,7 +304,7 @@ def _of_hypotheses(
 
 
 def _codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
-    """y as codes of two classes."""
+    """y as class codes 0 and 1, (n,)."""
     labels = np.asarray(y)
     classes, codes = np.unique(labels, return_inverse=True)
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
@@ -239,7 +318,7 @@ def _codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
 def _labels(
     scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence
 ) -> tuple[Array, Floats | None, bool]:
-    """(label vectors, their probabilities, None when equal, whether these are all labellings)."""
+    """(label vectors, their probabilities or None where equal, whether these are all that can be drawn)."""
     if isinstance(scheme, WithReplacement) and 2.0 ** len(y) <= n_draws:
         Y = np.stack(list(RademacherSigns().arrangements(y)))
         share = y.mean()
@@ -260,12 +339,13 @@ def _record(
     minimised: bool,
     **more: Any,
 ) -> Complexity:
-    at_most = minimised or bool((draws >= 1 - 1e-12).all())
+    """The record of draws, (draws, models), with probabilities `weights`; None where they are equally likely."""
+    is_maximum = minimised or bool((draws >= 1 - 1e-12).all())
     bare = Complexity(
         value=0.0,
         monte_carlo_error=None,
         kind=kind,
-        lower_bound=not at_most,
+        lower_bound=not is_maximum,
         draws=draws,
         single=single,
         exhaustive=exhaustive,
@@ -284,78 +364,12 @@ def _mean(values: Floats, weights: Floats | None) -> Floats:
 
 
 def _error(draws: Floats, record: Complexity) -> Any:
+    """Standard error of the mean over draws; None for a single draw."""
     if len(draws) < 2:
         return None
     return _entry(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)), record)
 
 
 def _entry(values: Floats, record: Complexity) -> Any:
+    """Values of models, (models,), as a float where the record is of a single model."""
     return float(values[0]) if record.single else values
-
-
-class Options(TypedDict, total=False):
-    """What all complexities take by name; see `permutation_complexity`."""
-
-    param: str | None
-    values: Sequence[Any] | None
-    n_draws: int
-    random_state: Any
-    n_jobs: int | None
-    fast: bool
-
-
-def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
-    """P_in = E_π max_h (1/n) Σ y^π_i h(x_i): fit to permuted labels (Magdon-Ismail & Mertsalov, §3.1).
-
-    For a risk minimiser P_in = ½ ê_gen + ȳ E[ḡ^π] with ê_gen the permutation estimate of the optimism in squared
-    units, four times the 0–1 units of `estimate` (Theorem 4); `mean_product` is the last term.
-
-    Parameters
-    ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet` (X is then not needed: None).
-    X, y : the data, two classes.
-    param, values : a parameter of the estimator and its values: the complexity of every model of a path.
-    n_draws : label vectors drawn, 100 unless told; all distinct ones when they are no more than that.
-    random_state : the seed; with the same seed the criterion `Permutation` meets the same draws.
-    n_jobs, fast : as in `estimate`.
-    """
-    return measured("permutation complexity", FreePermutation(), estimator, X, y, **options)
-
-
-def label_bootstrap_complexity(
-    estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]
-) -> Complexity:
-    """B_in, the permutation complexity's twin with labels drawn with replacement; |B_in − P_in| ≤ 1/√n (Lemma 6).
-
-    Parameters as for `permutation_complexity`.
-    """
-    return measured("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
-
-
-def rademacher_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
-    """R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r; y only names the classes.
-
-    Parameters as for `permutation_complexity`. Half of it is the optimism that criterion "rademacher" adds; all
-    of it enters `rademacher_bound`.
-    """
-    return measured("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
-
-
-def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
-    """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
-
-    The labels of a random half are flipped; with e' the training error on those, the discrepancy is 1 − 2e'. Of an
-    odd number of rows the smaller half is flipped, which errs by 1/n on the side of caution.
-
-    Parameters as for `permutation_complexity`; one draw unless told.
-    """
-    return measured("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
-
-
-def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
-    """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with coin flips σ (§4.5): flip where σ_i = 1, value 2(n₊/n − e').
-
-    Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.
-    """
-    found = measured("expected discrepancy", RademacherSigns(), estimator, X, y, **options)
-    return found if found.exhaustive else around_flipped_share(found)

@@ -1,9 +1,10 @@
 """The effective VC dimension of a learner, measured on random labels (Vapnik, Levin & Le Cun 1994).
 
-On 2l rows with coin-flip labels the expected maximal difference of the errors on two halves is ξ(l) = E[1 − 2e'],
-e' the training error. Vapnik's bound predicts its shape, Φ(l/h); the h that fits best is the effective dimension.
-The constants of Φ were calibrated on linear classifiers trained by a smooth loss, for which h is the number of columns
-plus one. An exact minimiser of the number of errors fits random labels better and gets a larger h.
+On 2l rows with random labels the expected maximal difference between the errors on two halves is ξ(l) = E[1 − 2e'],
+where e' is the training error. Its shape as a function of l is Φ(l/h); the h of the best fit is the effective
+dimension. Vapnik, Levin & Le Cun calibrated the constants of Φ on linear classifiers trained with a smooth loss, for
+which h is the number of columns plus one. An exact minimiser of the number of errors fits random labels better and gets
+a larger h.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ from outsample.running.arrays import Floats
 from outsample.running.seeds import RandomState, child_generator, child_integer, seed_sequence
 from outsample.running.workers import results_of
 
+# Constants of Φ from Vapnik, Levin & Le Cun (1994); k makes it continuous at τ = ½.
 A, B, K = 0.16, 1.2, 0.14928
+# Label vectors for each random subset of rows, which share the work that depends on X alone.
 LABELS_PER_SUBSET = 5
+# Smallest default half-size l, and number of default sizes.
 SMALLEST, N_SIZES = 2, 8
 
 
-def discrepancy_shape(tau: Any) -> Floats:
-    """Φ(τ): 1 below τ = ½, then a (ln 2τ + 1)/(τ − k) · (√(1 + b (τ − k)/(ln 2τ + 1)) + 1); continuous at ½.
+def discrepancy_shape(tau: ArrayLike) -> Floats:
+    """Φ(τ), of the shape of τ: 1 below τ = ½, then a (ln 2τ + 1)/(τ − k) · (√(1 + b (τ − k)/(ln 2τ + 1)) + 1).
 
     >>> discrepancy_shape([0.25, 0.5, 10.0]).round(3).tolist()
     [1.0, 1.0, 0.194]
@@ -50,13 +54,13 @@ class EffectiveVC:
 
     Attributes
     ----------
-    value : h.
-    standard_error : its Monte-Carlo error, from the spread of the discrepancies.
+    value : the effective dimension h.
+    standard_error : its Monte-Carlo error, from those of the discrepancies.
     sizes : (sizes,) half the number of rows, l.
-    discrepancy : (sizes,) ξ(l), and `monte_carlo_error` of each.
+    discrepancy : (sizes,) the measured ξ(l), with `monte_carlo_error` of each.
     fitted : (sizes,) Φ(l/h).
-    lower_bound : whether every size was fitted without error, so that h is at least `value`.
-    n_fits : learning episodes.
+    lower_bound : whether the learner fitted random labels without error at every size, so that h is at least `value`.
+    n_fits : number of fits.
     """
 
     value: float
@@ -96,7 +100,7 @@ class EffectiveVC:
         return "<p>" + "<br>".join(html.escape(line) for line in str(self).splitlines()) + "</p>"
 
     def plot(self, ax: Any = None) -> Any:
-        """The measured discrepancies and the curve fitted to them; returns the Axes."""
+        """Plot the measured discrepancies and the curve fitted to them; returns the Axes."""
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -120,14 +124,14 @@ def effective_vc_dimension(
     n_jobs: int | None = None,
     fast: bool = True,
 ) -> EffectiveVC:
-    """Measure the VC dimension a classifier behaves as if it had.
+    """The VC dimension that a classifier behaves as if it had, measured on random labels.
 
     Parameters
     ----------
     estimator : a classifier or pipeline.
-    X : rows to draw from; y is not used, labels are coin flips.
-    sizes : half-sizes l, by default eight from 2 to half the rows, equally far apart on a logarithmic scale.
-    n_draws : label vectors at each size, on row subsets drawn anew every five.
+    X : rows from which subsets are drawn. y is not used: labels are 0 or 1 with probability ½.
+    sizes : half-sizes l, by default eight from 2 to half the rows, evenly spaced on a logarithmic scale.
+    n_draws : label vectors at each size, five for each random subset of rows.
     random_state, n_jobs, fast : as in `estimate`.
     """
     if not is_classifier(estimator):
@@ -138,9 +142,9 @@ def effective_vc_dimension(
     count = whole_number("n_draws", n_draws)
     halves = _checked_sizes(sizes, n_rows(X))
     subsets = max(2, -(-count // LABELS_PER_SUBSET))
-    measure = _Measure(find_path(estimator, fast=fast), X, seed_sequence(random_state))
+    discrepancy = _Discrepancy(find_path(estimator, fast=fast), X, seed_sequence(random_state))
     tasks = [(int(half), i, k) for i, half in enumerate(halves) for k in range(subsets)]
-    values = np.array(list(results_of(measure, tasks, n_jobs))).reshape(len(halves), subsets)
+    values = np.array(list(results_of(discrepancy, tasks, n_jobs))).reshape(len(halves), subsets)
     mean, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(subsets)
     h = fitted_dimension(halves, mean)
     return EffectiveVC(
@@ -154,8 +158,8 @@ def effective_vc_dimension(
     )
 
 
-def fitted_dimension(sizes: Any, discrepancy: Any) -> float:
-    """The h for which Φ(l/h) is nearest to the measured discrepancies in least squares; 2 max(l) where all are 1."""
+def fitted_dimension(sizes: ArrayLike, discrepancy: ArrayLike) -> float:
+    """The h whose Φ(l/h) fits the measured discrepancies best in least squares; 2 max(l) where all are 1."""
     halves, measured = np.asarray(sizes, dtype=np.float64), np.asarray(discrepancy, dtype=np.float64)
 
     def misfit(log_h: float) -> float:
@@ -169,7 +173,7 @@ def fitted_dimension(sizes: Any, discrepancy: Any) -> float:
 
 
 def _error_of_dimension(sizes: NDArray[np.intp], h: float, error: Floats) -> float:
-    """Delta method: how h moves with each measured discrepancy."""
+    """Standard error of h by the delta method, from the errors of the discrepancies."""
     step = 1e-4 * h
     slope = (discrepancy_shape(sizes / (h + step)) - discrepancy_shape(sizes / (h - step))) / (2 * step)
     total = float((slope**2).sum())
@@ -188,8 +192,8 @@ def _checked_sizes(sizes: Sequence[int] | None, n: int) -> NDArray[np.intp]:
     return halves
 
 
-class _Measure:
-    """The discrepancy of some random labels on one random subset of rows."""
+class _Discrepancy:
+    """Mean discrepancy of a few random label vectors on one random subset of rows."""
 
     def __init__(self, path: Path, X: Table, seed: np.random.SeedSequence) -> None:
         self.path, self.X, self.seed = path, X, seed

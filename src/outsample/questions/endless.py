@@ -1,4 +1,8 @@
-"""Grids without a last value: which parameter has none, and how its values are read from the first one again."""
+"""Grids with an endless parameter, such as `itertools.count(1)`: models are tried until the rule stops.
+
+`endless_parameter` finds the parameter, `scan` estimates its models in blocks until the first significant local
+minimum, and `restartable` gives values that can be read from the first one again.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +39,22 @@ class CountFrom:
 
 @dataclass(frozen=True, eq=False)
 class Endless:
-    """A family along one parameter without a last value; other parameters are fixed.
+    """A grid along one parameter without a last value; the other parameters are fixed.
 
     Attributes
     ----------
-    values : from the first value on.
-    spent : the user's own object where reading these values uses it up, None where it stays as it is.
+    values : the values, from the first one on.
+    spent : the user's own iterator if reading `values` advances it, else None.
     """
 
     parameter: str
     values: Iterator[Any]
     fixed: dict[str, Any]
-    spent: Any = None
+    spent: object = None
 
 
 def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: object) -> Endless:
-    """The parameter of a grid that has endlessly many values; there must be one, and one only."""
+    """The endless parameter of a grid that has one; raises ValueError where it has several or others have many values."""
     endless = [(grid, name) for grid in grids for name, values in grid.items() if is_endless(values)]
     grid, name = endless[0]
     if not isinstance(grid[name], Iterable):
@@ -68,14 +72,14 @@ def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: object) -> Endle
 
 
 def is_endless(values: object) -> bool:
-    """Whether the values of a parameter cannot be counted."""
+    """Whether the values of a parameter have no length."""
     return not hasattr(values, "__len__")
 
 
 def restartable(values: Any) -> Any:
-    """The same values in an object of its own that begins at the same place; the object itself where there is none.
+    """A copy that yields the same values from the same place on; the object itself where it cannot be copied.
 
-    Since Python 3.14 the iterators of itertools cannot be copied any more.
+    Iterators of itertools cannot be copied since Python 3.14, but a counter can be read from its printed form.
     """
     if isinstance(values, itertools.count):
         counted = _count_from(values)
@@ -90,7 +94,7 @@ def restartable(values: Any) -> Any:
 
 
 def _count_from(counter: itertools.count[Any]) -> CountFrom | None:
-    """Where a counter stands, which it tells when it is printed only; None for numbers that Python does not spell."""
+    """The counter from its `repr`, which alone shows its state; None for numbers that are no Python literals."""
     try:
         return CountFrom(*ast.literal_eval(repr(counter).removeprefix("count").removesuffix(")") + ",)"))
     except (ValueError, SyntaxError):
@@ -98,7 +102,7 @@ def _count_from(counter: itertools.count[Any]) -> CountFrom | None:
 
 
 def restartable_grid(param_grid: ParamGrid) -> ParamGrid:
-    """A grid whose endless values can be copied and pickled, as far as that is possible; other values as they are."""
+    """A grid whose endless values are copies that can be pickled, where that is possible; other values unchanged."""
     grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
     copies = [
         {name: restartable(values) if is_endless(values) else values for name, values in grid.items()} for grid in grids
@@ -114,6 +118,7 @@ def has_endless_values(param_grid: ParamGrid) -> bool:
     )
 
 
+# Models in the first block, and models after which a search that finds no minimum ends.
 FIRST_BLOCK = 8
 MOST_MODELS = 1000
 
@@ -121,14 +126,14 @@ _NEVER_ROSE = "The risk never rose significantly over the first {} models; the l
 
 
 def scan(question: Question, estimator: BaseEstimator, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
-    """Estimate models in blocks, each twice as long as the one before, until the rule stops."""
+    """The outcome of estimating models in blocks, each twice as long as the one before, until the rule stops."""
     prototype = with_params(estimator, endless.fixed)
     curves: list[RiskCurve] = []
-    size, whole, found, ended_by_data = FIRST_BLOCK, None, None, False
-    while found is None and not ended_by_data and (whole is None or len(whole) < MOST_MODELS):
+    size, whole, found, ended = FIRST_BLOCK, None, None, False
+    while found is None and not ended and (whole is None or len(whole) < MOST_MODELS):
         values = list(itertools.islice(endless.values, size))
         block, rejected = _block(question, prototype, endless.parameter, values, criterion, len(curves))
-        ended_by_data = rejected or len(values) < size
+        ended = rejected or len(values) < size
         if block is not None:
             curves.append(block)
         if not curves:
@@ -137,7 +142,7 @@ def scan(question: Question, estimator: BaseEstimator, endless: Endless, criteri
         found = significant_minimum(whole)
         size *= 2
     assert whole is not None
-    if found is None and not ended_by_data:
+    if found is None and not ended:
         whole = replace(whole, notes=(*whole.notes, _NEVER_ROSE.format(len(whole))))
     walked = first_local_minimum(whole) if found is None else found
     order = np.argsort(whole.complexity, kind="stable")
@@ -148,21 +153,21 @@ def scan(question: Question, estimator: BaseEstimator, endless: Endless, criteri
 def _block(
     question: Question, prototype: BaseEstimator, parameter: str, values: list[Any], criterion: Criterion, number: int
 ) -> tuple[RiskCurve | None, bool]:
-    """(curve of a block in the order of its values, whether the family ended inside it).
+    """(curve of a block in the order of its values, whether the estimator rejected some of them).
 
-    A family ends where the estimator rejects a value: more neighbours than rows, say.
+    A rejected value, such as more neighbours than rows, ends the grid. The block is halved until all are accepted.
     """
     ended = False
     while values:
         candidates = [{parameter: value} for value in values]
-        part = branches(prototype, candidates, response=question.response, weighted=question.weight is not None)[0]
+        branch = branches(prototype, candidates, response=question.response, weighted=question.weight is not None)[0]
         try:
-            curve = criterion.curve(question.over(part.path))
+            curve = criterion.curve(question.over(branch.path))
         except (FitError, ValueError):
             if number == 0 and len(values) == 1:
                 raise
             values, ended = values[: len(values) // 2], True
             continue
-        curve = replace(curve, params=part.settings)
-        return curve.take(np.argsort(part.positions, kind="stable")), ended
+        curve = replace(curve, params=branch.settings)
+        return curve.take(np.argsort(branch.positions, kind="stable")), ended
     return None, True

@@ -1,13 +1,13 @@
-"""The error of a whole search: the best of many estimates is an optimistic one.
+"""The error of a whole search. The least of many estimated errors is optimistic, and these methods correct for that.
 
-Each method estimates the error on new data of *searching and then using the chosen model*:
+Each estimates the error on new data of *searching and then using the chosen model*:
 
-- "nested": the search is repeated inside every fold of an outer cross-validation (five fits of the search).
-- "permutation": the search is repeated on permuted labels; its optimism there is added to the chosen model's
-  in-sample error. Criteria that draw labels already hold all that is needed, at no further fit.
-- "bootstrap": bootstrap-bias-corrected cross-validation (Tsamardinos, Greasidou & Borboudakis 2018): rows of the
-  out-of-fold predictions are resampled, the model is chosen on the bag and judged outside it. No further fit.
-- "tibshirani": the correction of Tibshirani & Tibshirani (2009), (1/K) Σ_k [L_k(θ̂) − L_k(θ̂_k)]. No further fit.
+- "nested": the search is repeated in every fold of an outer cross-validation of five folds.
+- "permutation": the search is repeated on permuted labels, and its optimism there is added to the chosen model's
+  in-sample error. Criteria that draw labels already have all that is needed, without further fits.
+- "bootstrap": bootstrap-bias-corrected cross-validation (Tsamardinos, Greasidou & Borboudakis 2018). Rows of the
+  out-of-fold predictions are resampled, a model is chosen on the bag and judged on rows outside it. No further fits.
+- "tibshirani": the correction of Tibshirani & Tibshirani (2009), (1/K) Σ_k [L_k(θ̂) − L_k(θ̂_k)]. No further fits.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ BAG_STREAM = 77
 
 
 def as_honesty(honest: object) -> str | None:
-    """The name of a method, checked."""
+    """The name of a method after checking it; None for none."""
     return None if honest is None else one_of("honest", honest, METHODS, instead=" or None")
 
 
 def honest_score(
     method: str, search: BaseEstimator, learner: BaseEstimator, question: Question, outcome: Outcome
 ) -> ErrorEstimate:
-    """The error of the whole search, in the scale of the user's loss; `criterion` names the method.
+    """The error of the whole search, on the scale of the user's loss; its `criterion` names the method.
 
-    `learner` is what is searched, its empty steps filled.
+    `learner` is the estimator that is searched, with placeholder steps of pipelines filled in.
     """
     curve = outcome.curve
     if method == "tibshirani":
         return _tibshirani(curve, outcome.best_model)
     if method == "bootstrap":
-        return _bias_corrected(curve, outcome.best_model, question)
+        return _bootstrap(curve, outcome.best_model, question)
     if method == "permutation" and curve.draws is not None and curve.draw_in_sample is not None:
         return _search_on_drawn_labels(curve, outcome.best_model)
     return _search_as_learner(method, search, learner, question)
 
 
 def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
-    risks = _needed(curve.fold_risks, "tibshirani", curve)
+    risks = _required(curve.fold_risks, "tibshirani", curve)
     correction = float(np.mean(risks[:, best] - np.nanmin(risks, axis=1)))
-    return _corrected(curve, best, float(curve.out_sample[best]) + correction, "Tibshirani–Tibshirani correction")
+    return _with_out_sample(curve, best, float(curve.out_sample[best]) + correction, "Tibshirani–Tibshirani correction")
 
 
-def _bias_corrected(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
+def _bootstrap(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
     risk_of_rows = _risk_of_rows(curve, question)
     rng = child_generator(question.seed, BAG_STREAM)
     n, outside = question.n_samples, []
@@ -76,11 +76,11 @@ def _bias_corrected(curve: RiskCurve, best: int, question: Question) -> ErrorEst
         chosen = int(np.nanargmin(risk_of_rows(bag, slice(None))))
         outside.append(float(risk_of_rows(left, [chosen])[0]))
     name = "bootstrap-bias-corrected cross-validation"
-    return _corrected(curve, best, float(np.mean(outside)), name, error=float(np.std(outside, ddof=1)))
+    return _with_out_sample(curve, best, float(np.mean(outside)), name, error=float(np.std(outside, ddof=1)))
 
 
 def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any], Floats]:
-    """A function (rows, models) → risk of these models on these rows, each by fits that left it out, (models,)."""
+    """A function (rows, models) → risk of these models, (models,), on these rows, each predicted by fits without it."""
     known, table = ~np.isnan(curve.out_sample), curve.left_out
     losses = None if table is None or table.fold_risks is None else table.losses
     weight = question.weight
@@ -89,9 +89,9 @@ def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any],
         return None if weight is None else weight[rows]
 
     if losses is not None and question.loss.per_row:
-        counted = losses[known]
-        return lambda rows, models: np.asarray(weighted_mean(counted[models][:, rows], share(rows)))
-    predictions = _needed(curve.out_of_fold, "bootstrap", curve)[known]
+        complete = losses[known]
+        return lambda rows, models: np.asarray(weighted_mean(complete[models][:, rows], share(rows)))
+    predictions = _required(curve.out_of_fold, "bootstrap", curve)[known]
     if question.all_rows is not None:
         predictions = predictions[:, question.all_rows.counted]
 
@@ -103,7 +103,7 @@ def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any],
 
 
 def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
-    """Choose on every drawn label vector as on the real one, by the optimism of the other draws."""
+    """The search on each drawn label vector, which chooses by in-sample risk plus the optimism of the other draws."""
     draws, in_sample = curve.draws, curve.draw_in_sample
     assert draws is not None
     assert in_sample is not None
@@ -112,12 +112,12 @@ def _search_on_drawn_labels(curve: RiskCurve, best: int) -> ErrorEstimate:
     optimism = draws[np.arange(len(draws)), chosen]
     value = float(curve.in_sample[best] + optimism.mean())
     monte_carlo = float(optimism.std(ddof=1) / np.sqrt(len(draws))) if len(draws) > 1 else None
-    found = _corrected(curve, best, value, "permutation of the whole search")
+    found = _with_out_sample(curve, best, value, "permutation of the whole search")
     return replace(found, monte_carlo_error=monte_carlo)
 
 
 def _search_as_learner(method: str, search: BaseEstimator, learner: BaseEstimator, question: Question) -> ErrorEstimate:
-    """The search itself is the learner whose error is estimated."""
+    """The error of the search as a learner, by nested cross-validation or by permutation."""
     plain = clone(search).set_params(honest=None, store=None, refit=True, progress=None, verbose=0, estimator=learner)
     data = question.data
     posed = pose(
@@ -140,8 +140,8 @@ def _search_as_learner(method: str, search: BaseEstimator, learner: BaseEstimato
     return replace(found, criterion=name, estimand=_estimand(question.loss.on_new_data))
 
 
-def _corrected(curve: RiskCurve, best: int, value: float, name: str, error: float | None = None) -> ErrorEstimate:
-    """The chosen model's estimate with its out-sample error replaced by the honest one."""
+def _with_out_sample(curve: RiskCurve, best: int, value: float, name: str, error: float | None = None) -> ErrorEstimate:
+    """The chosen model's estimate with `value` as its out-sample risk."""
     plain = curve.estimate(best)
     out_sample = float(curve.loss.reported(np.clip(value, *curve.loss.range)))
     return replace(
@@ -159,7 +159,7 @@ def _estimand(what: str) -> str:
     return f"{what}, of searching the grid and using the chosen model"
 
 
-def _needed(values: Any, method: str, curve: RiskCurve) -> Any:
+def _required(values: Any, method: str, curve: RiskCurve) -> Any:
     if values is None and curve.fold_risks is not None:
         raise ValueError(
             f"honest={method!r} needs predictions of one kind, the learners of this grid are judged by different ones; "

@@ -1,4 +1,4 @@
-"""What a search found, as the table scikit-learn users know: `cv_results_`."""
+"""The result of a search as the table that scikit-learn users know: `cv_results_`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CvResults = dict[str, Any]
 
 
 def results_table(outcome: Outcome) -> CvResults:
-    """One entry per setting, in the order of the user's grid.
+    """The columns of `cv_results_`, each with one entry per setting in the order of the user's grid.
 
-    Scores are greater-is-better. Fits are shared between the models of a path, so the time of a fit is the time of the
-    whole search divided evenly.
+    Scores are greater-is-better. The models of a path share fits, so the time of a fit is the time of the whole search
+    divided by the number of settings.
     """
     curve = outcome.curve
     back = np.argsort(outcome.positions, kind="stable")
@@ -37,7 +37,7 @@ def results_table(outcome: Outcome) -> CvResults:
 
 
 def _reported(outcome: Outcome, name: str, values: Floats) -> Floats:
-    """Error bars have no direction; all else is told in the scale of the user's loss."""
+    """Values on the scale of the user's loss; standard errors have no sign and stay as they are."""
     return values if name.endswith("error") else np.asarray(outcome.curve.loss.reported(values))
 
 
@@ -47,19 +47,19 @@ def _times(seconds: float, n_settings: int) -> CvResults:
 
 
 def _parameter_columns(settings: list[dict[str, Any]]) -> CvResults:
-    """param_* columns, masked where a setting does not name the parameter."""
+    """The param_* columns, masked where a setting does not have the parameter."""
     names = dict.fromkeys(name for setting in settings for name in setting)
     columns: CvResults = {}
     for name in names:
         given = [name in setting for setting in settings]
         values = [setting.get(name) for setting in settings]
-        column = np.ma.masked_array(_tidy(values, all(given)), mask=[not g for g in given])
+        column = np.ma.masked_array(_column(values, all(given)), mask=[not g for g in given])
         columns[f"param_{name}"] = column
     return columns
 
 
-def _tidy(values: list[Any], complete: bool) -> NDArray[Any]:
-    """Numbers as numbers where every value is one, otherwise objects."""
+def _column(values: list[Any], complete: bool) -> NDArray[Any]:
+    """The values as an array: of numbers where all are numbers of one type, else of objects."""
     numeric = complete and all(isinstance(v, int | float | np.number | bool) for v in values)
     if numeric and len({type(v) for v in values}) == 1:
         return np.asarray(values)
@@ -69,7 +69,7 @@ def _tidy(values: list[Any], complete: bool) -> NDArray[Any]:
 
 
 def _scores(outcome: Outcome, back: NDArray[np.intp], table: CvResults) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the score over splits; a single value where rows are not split."""
+    """(mean, standard deviation) of the score over splits, whose columns are added to the table; 0 without splits."""
     curve = outcome.curve
     mean, scores = curve.scores[back], curve.fold_scores
     if scores is None:
@@ -81,5 +81,6 @@ def _scores(outcome: Outcome, back: NDArray[np.intp], table: CvResults) -> tuple
 
 
 def _ranks(scores: Floats) -> NDArray[np.int32]:
+    """Ranks from 1, the best; ties share the better rank and nan is last."""
     known = np.where(np.isnan(scores), np.nanmin(scores) - 1, scores)
     return (1 + np.searchsorted(np.sort(-known), -known)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The record of a permutation test, and how p-values are counted."""
+"""Permutation tests: whether labels carry information about X that a learner finds; the test, its result, p-values."""
 
 from __future__ import annotations
 
@@ -10,56 +10,127 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.checks import one_of, probability, whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
+from outsample.losses.choice import LossLike
 from outsample.questions.statistic import Statistic, choose_statistic
 from outsample.resampling.labels import LabelDraws
+from outsample.resampling.rows import FoldsLike
 from outsample.resampling.schemes import SchemeLike, choose_scheme
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Bools, Floats
 from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.workers import results_of
 
+# Statistics that differ relatively by less than this are ties.
 ROUNDING = 1e-10
+# Saturation from which the result warns that the test has no power.
 NEARLY_SATURATED = 0.9
 ALTERNATIVES = ("greater", "less", "two-sided")
+# Permutations at least as extreme as the real labels after which a sequential test stops.
+ENOUGH = 10
+# Draws between two looks of a sequential test.
+ROUND = 64
 
 
-def at_least(null: Any, observed: Any) -> NDArray[np.bool_]:
-    """Where the null value is at least the observed one; ties within rounding, and missing values, count."""
-    values, reference = np.asarray(null, dtype=np.float64), np.asarray(observed, dtype=np.float64)
-    slack = ROUNDING * np.maximum(np.abs(values), np.abs(reference))
-    return np.asarray((values >= reference - slack) | np.isnan(values))
+def permutation_test(
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    *,
+    statistic: LossLike = None,
+    n_draws: int = 999,
+    cv: FoldsLike = None,
+    groups: ArrayLike | None = None,
+    scheme: SchemeLike = None,
+    block_size: int | None = None,
+    alternative: str = "greater",
+    sequential: bool | int = False,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> PermutationTest:
+    """Test whether labels carry information about X that a learner finds.
 
+    Parameters
+    ----------
+    estimator : any classifier, regressor, pipeline or search; all it does, including model selection, is repeated for
+        every permutation. None for a statistic of (X, y).
+    statistic : None for the score of the default loss (accuracy, minus squared error); a loss or scorer by name;
+        "coefficient-norm" (‖β̂‖²), "best-score" (of a search); or a function of (fitted estimator, X, y) that is
+        given the rows fitted, or with cv the rows left out.
+    n_draws : number of random permutations; where there are no more distinct arrangements than that, all of them are
+        used, including the real one.
+    cv : the rows on which scores are computed. None: left-out rows of 3 shuffled folds, stratified for classes, of
+        whole groups where there are groups. That takes 3 fits to two thirds of the rows per permutation, so that 999
+        permutations cost about as much as 2000 fits to all rows; almost nothing for learners whose predictions of
+        left-out rows follow from one fit (linear models with squared loss, neighbours). A number of folds or a
+        splitter: left-out rows of those folds. "in-sample": the rows fitted, with one fit per permutation and often
+        far less work; but a learner that fits any labels, such as a full tree, has no power then, and the result's
+        `notes` say so.
+    groups : (n,) the group of each row; rows of one group belong together (pair, person, site).
+    scheme : which labels may change places. "within" permutes labels inside each group (paired and blocked designs),
+        "whole" exchanges the labels of whole groups, "circular" shifts a series. None is "whole" where y is constant
+        within every group, else "within"; without groups all permutations are allowed. Or a `LabelScheme`.
+    block_size : consecutive blocks of this many rows exchange their labels.
+    alternative : "greater", "less" or "two-sided" (twice the smaller of the two p-values).
+    sequential : stop once 10 (or the number given) permutations have reached the real statistic; the p-value remains
+        valid (Besag & Clifford 1991).
+    random_state : seed of the permutations and of the learner, the same for every fit.
+    n_jobs : joblib workers; the answer does not depend on it.
 
-def pvalue_of(exceed: int, n_null: int, exact: bool) -> float:
-    """Share of arrangements at least as extreme.
-
-    All arrangements, the observed one among them: exceed/n. Random ones: (1 + exceed)/(1 + n), because the observed
-    one is an arrangement too; valid at every level.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.arange(20.0).reshape(-1, 1)
+    >>> y = (X[:, 0] > 9).astype(int)
+    >>> stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
+    >>> permutation_test(stump, X, y, n_draws=99, random_state=0).pvalue
+    0.01
     """
-    return exceed / n_null if exact else (1 + exceed) / (1 + n_null)
+    start = time.perf_counter()
+    enough = _check(n_draws, alternative, sequential)
+    seed = seed_sequence(random_state)
+    chosen = choose_statistic(estimator, X, y, statistic, cv, groups, seed)
+    allowed = choose_scheme(chosen.labels, groups, scheme, block_size)
+    draws = LabelDraws(allowed, chosen.labels, int(n_draws), child_seed(seed, LABEL_DRAWS))
+    observed = float(chosen(chosen.labels[None])[0])
+    if np.isnan(observed):
+        raise ValueError(f"statistic: {chosen.name} is not a number on the real labels")
+    null, stopped = _null(chosen, draws, observed, alternative, enough, n_jobs)
+    return PermutationTest(
+        statistic=observed,
+        pvalue=_pvalue(null, observed, alternative, draws.exhaustive, stopped),
+        null=null,
+        exact=draws.exhaustive,
+        stopped=stopped,
+        name=chosen.name,
+        alternative=alternative,
+        n_fits=(len(null) + 1) * chosen.fits_per_draw,
+        saturation=chosen.saturation(float(np.nanmean(null))),
+        seconds=time.perf_counter() - start,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PermutationTest:
-    """Whether labels carry information about X.
+    """The result of a test of whether labels carry information about X.
 
     Attributes
     ----------
-    statistic : on the real labels.
-    pvalue : probability, under the null hypothesis that labels are exchangeable, of a statistic at least as extreme.
+    statistic : its value on the real labels.
+    pvalue : probability of a statistic at least as extreme under the null hypothesis that labels are exchangeable.
     null : (draws,) the statistic on permuted labels.
-    exact : whether these are all arrangements.
-    stopped : whether drawing ended early because the decision was clear.
-    name : what the statistic is.
-    alternative : which statistics are extreme.
-    n_fits, seconds : what it cost.
-    saturation : of in-sample scores, how much of what a perfect fit gains over a constant guess the fits to permuted
-        labels gain on average; near 1 the real labels can do no better. None where that is not known.
+    exact : whether `null` has all distinct arrangements.
+    stopped : whether drawing stopped early because the decision was clear.
+    name : what the statistic is, in words.
+    alternative : "greater", "less" or "two-sided": which values are extreme.
+    n_fits, seconds : number of fits and time.
+    saturation : for in-sample scores, the mean score on permuted labels on a scale where a constant guess is 0 and a
+        perfect fit 1. Near 1 real labels can hardly do better. None where it is not known.
     """
 
     statistic: float
@@ -75,13 +146,13 @@ class PermutationTest:
 
     @property
     def monte_carlo_error(self) -> float:
-        """How far the p-value may be from that of all arrangements."""
+        """Standard error of the p-value from the finite number of random permutations."""
         return 0.0 if self.exact else math.sqrt(self.pvalue * (1 - self.pvalue) / (len(self.null) + 1))
 
     def critical_value(self, level: float = 0.05) -> float:
-        """What the statistic must reach to be rejected at a level: a quantile of all values, the observed included.
+        """The value that the statistic must reach for a p-value of at most `level`, in one-sided tests.
 
-        Infinite where there are too few values for that level. Of one-sided tests.
+        It is a quantile of all values, the observed one included, and infinite where there are too few for that level.
         """
         level = probability("level", level)
         sign = -1.0 if self.alternative == "less" else 1.0
@@ -106,7 +177,7 @@ class PermutationTest:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences a reader of the p-value should know."""
+        """Sentences that a reader of the p-value should know."""
         tied = at_least(self.null, self.statistic) & at_least(-self.null, -self.statistic)
         if len(tied) > 1 and tied.all():
             return ("Every permutation gives the same statistic, so this test cannot tell anything.", *self._advice)
@@ -138,86 +209,8 @@ class PermutationTest:
         return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
-ENOUGH = 10
-ROUND = 64
-
-
-def permutation_test(
-    estimator: BaseEstimator,
-    X: Table,
-    y: ArrayLike,
-    *,
-    statistic: Any = None,
-    n_draws: int = 999,
-    cv: Any = None,
-    groups: ArrayLike | None = None,
-    scheme: SchemeLike = None,
-    block_size: int | None = None,
-    alternative: str = "greater",
-    sequential: bool | int = False,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-) -> PermutationTest:
-    """Test whether labels carry information about X that a learner finds.
-
-    Parameters
-    ----------
-    estimator : any classifier, regressor, pipeline or search: everything it does, the selection of a model included,
-        is done again for every permutation. None with a statistic of (X, y).
-    statistic : None for the score of the default loss (accuracy, minus squared error); a loss or scorer by name;
-        "coefficient-norm" (‖β̂‖²), "best-score" (of a search); or a function of (fitted estimator, X, y), which is
-        given the rows fitted, or with cv those left out.
-    n_draws : random permutations; all distinct arrangements, the real one included, when they are no more than that.
-    cv : how scores are judged. None: on left-out rows, over 3 shuffled folds, stratified for classes, of whole groups
-        where there are groups. That takes 3 fits to two thirds of the rows per permutation, so 999 permutations cost
-        about 2000 fits to all rows, and almost nothing where paths know what is said of left-out rows (linear
-        models with squared loss, neighbours). A number of folds or a splitter: over those. "in-sample": on the rows
-        fitted, one fit per permutation and often far less; but a learner that fits any labels, such as a full tree,
-        cannot be tested like that, and the result's `notes` say so.
-    groups, scheme, block_size : which labels may change places, see `choosing_schemes.choose_scheme`; pairs and
-        blocks are groups with scheme="within".
-    alternative : "greater", "less" or "two-sided" (twice the smaller of both).
-    sequential : stop when 10 (or the number given) permutations reached the real statistic; the p-value is valid
-        all the same (Besag & Clifford 1991).
-    random_state : seed of the permutations and of the learner, the same for every fit.
-    n_jobs : joblib workers; the answer does not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X = np.arange(20.0).reshape(-1, 1)
-    >>> y = (X[:, 0] > 9).astype(int)
-    >>> stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
-    >>> permutation_test(stump, X, y, n_draws=99, random_state=0).pvalue
-    0.01
-    """
-    start = time.perf_counter()
-    enough = _check(n_draws, alternative, sequential)
-    seed = seed_sequence(random_state)
-    measured = choose_statistic(estimator, X, y, statistic, cv, groups, seed)
-    allowed = choose_scheme(measured.labels, groups, scheme, block_size)
-    draws = LabelDraws(allowed, measured.labels, int(n_draws), child_seed(seed, LABEL_DRAWS))
-    observed = float(measured(measured.labels[None])[0])
-    if np.isnan(observed):
-        raise ValueError(f"statistic: {measured.name} is not a number on the real labels")
-    null, stopped = _null(measured, draws, observed, alternative, enough, n_jobs)
-    return PermutationTest(
-        statistic=observed,
-        pvalue=_pvalue(null, observed, alternative, draws.exhaustive, stopped),
-        null=null,
-        exact=draws.exhaustive,
-        stopped=stopped,
-        name=measured.name,
-        alternative=alternative,
-        n_fits=(len(null) + 1) * measured.fits_per_draw,
-        saturation=measured.saturation(float(np.nanmean(null))),
-        seconds=time.perf_counter() - start,
-    )
-
-
 def _check(n_draws: int, alternative: str, sequential: bool | int) -> int | None:
-    """How many exceedances are enough to stop, None for never."""
+    """The number of exceedances at which to stop, None for never; raises ValueError for bad arguments."""
     whole_number("n_draws", n_draws)
     one_of("alternative", alternative, ALTERNATIVES)
     if sequential is False:
@@ -228,29 +221,30 @@ def _check(n_draws: int, alternative: str, sequential: bool | int) -> int | None
 
 
 def _null(
-    measured: Statistic, draws: LabelDraws, observed: float, alternative: str, enough: int | None, n_jobs: int | None
+    chosen: Statistic, draws: LabelDraws, observed: float, alternative: str, enough: int | None, n_jobs: int | None
 ) -> tuple[Floats, bool]:
-    """(the statistic of every draw up to the last one needed, whether drawing stopped early)."""
+    """(statistics of the draws up to the last one needed, whether drawing stopped early)."""
     if enough is None or draws.exhaustive:
-        return np.concatenate(list(_values(measured, draws, 0, len(draws), n_jobs))), False
+        return np.concatenate(list(_statistics(chosen, draws, 0, len(draws), n_jobs))), False
     null = np.empty(0)
     while len(null) < len(draws):
         stop = min(len(null) + ROUND, len(draws))
-        null = np.concatenate([null, *_values(measured, draws, len(null), stop, n_jobs)])
+        null = np.concatenate([null, *_statistics(chosen, draws, len(null), stop, n_jobs)])
         reached = np.flatnonzero(_extreme(null, observed, alternative))
         if len(reached) >= enough:
             return null[: reached[enough - 1] + 1], True
     return null, False
 
 
-def _values(measured: Statistic, draws: LabelDraws, start: int, stop: int, n_jobs: int | None) -> Iterator[Floats]:
+def _statistics(chosen: Statistic, draws: LabelDraws, start: int, stop: int, n_jobs: int | None) -> Iterator[Floats]:
     alone = n_jobs in (None, 1)
-    size = max(measured.batch, ROUND) if alone else measured.batch
+    size = max(chosen.batch, ROUND) if alone else chosen.batch
     batches = [(draws[i : min(i + size, stop)],) for i in range(start, stop, size)]
-    return results_of(measured, batches, 1 if measured.batch > 1 else n_jobs)
+    return results_of(chosen, batches, 1 if chosen.batch > 1 else n_jobs)
 
 
-def _extreme(null: Floats, observed: float, alternative: str) -> Any:
+def _extreme(null: Floats, observed: float, alternative: str) -> Bools:
+    """Which null values are at least as extreme as the observed one, (draws,), in one tail."""
     return at_least(-null, -observed) if alternative == "less" else at_least(null, observed)
 
 
@@ -261,3 +255,19 @@ def _pvalue(null: Floats, observed: float, alternative: str, exact: bool, stoppe
         return pvalue_of(int(_extreme(null, observed, alternative).sum()), len(null), exact)
     tails = [pvalue_of(int(_extreme(null, observed, side).sum()), len(null), exact) for side in ("greater", "less")]
     return min(1.0, 2 * min(tails))
+
+
+def at_least(null: ArrayLike, observed: ArrayLike) -> Bools:
+    """Where a null value is at least the observed one, up to rounding; nan counts as extreme. Shapes broadcast."""
+    values, reference = np.asarray(null, dtype=np.float64), np.asarray(observed, dtype=np.float64)
+    slack = ROUNDING * np.maximum(np.abs(values), np.abs(reference))
+    return np.asarray((values >= reference - slack) | np.isnan(values))
+
+
+def pvalue_of(exceed: int, n_null: int, exact: bool) -> float:
+    """The p-value of `exceed` among `n_null` arrangements at least as extreme as the observed one.
+
+    If these are all arrangements, the observed one included, it is exceed/n. For random ones it is
+    (1 + exceed)/(1 + n), which counts the observed arrangement and is valid at every level (Phipson & Smyth 2010).
+    """
+    return exceed / n_null if exact else (1 + exceed) / (1 + n_null)

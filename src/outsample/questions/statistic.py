@@ -1,8 +1,8 @@
 """Statistics of a permutation test: functions of the labels with X fixed, larger where labels say more about X.
 
-Every fit uses the same seed, so that a statistic is a function of the labels alone and all arrangements of them are
-treated alike: that makes the p-value valid, whatever the statistic. How it is chosen decides about power only. A score
-on the rows fitted has none for a learner that fits any labels, so scores are cross-validated unless asked otherwise.
+Every fit uses the same seed, so that a statistic is a function of the labels alone and all arrangements of the labels
+are treated alike. This makes the p-value valid for any statistic; the choice affects power only. An in-sample score has
+no power for a learner that fits any labels, so scores are cross-validated unless asked otherwise.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from outsample.data.lending import lend
 from outsample.data.tables import Table
 from outsample.data.target import OwnLabels
 from outsample.evidence.rows import evidence_of_folds, split_seed
-from outsample.losses.choice import n_required_arguments
+from outsample.losses.choice import LossLike, n_required_arguments
 from outsample.losses.pointwise import CallableLoss
 from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem, pose
-from outsample.resampling.rows import Splits, cross_validation_splits
+from outsample.resampling.rows import FoldsLike, Splits, cross_validation_splits
 from outsample.running.arrays import Array, Floats
 from outsample.running.seeds import RandomState, child_integer, seed_sequence
 
+# Bytes that the predictions of one batch of draws may take.
 MEMORY = 256 * 2**20
 
 IN_SAMPLE = "in-sample"
 FOLDS = 3
-"""Of scores judged on left-out rows, unless asked otherwise: few, because every permutation pays for each."""
+"""Number of folds unless asked otherwise: few, because every permutation needs a fit per fold."""
 
 
 class Statistic(Protocol):
@@ -42,9 +43,9 @@ class Statistic(Protocol):
     Attributes
     ----------
     name : what it is, in words.
-    labels : (n[, outputs]) what is permuted.
-    batch : label vectors to hand over at once; 1 where single ones are better spread over workers.
-    fits_per_draw : learning episodes per label vector.
+    labels : (n[, outputs]) the labels that are permuted, as class codes or numbers.
+    batch : number of label vectors to pass in one call; 1 where each is better given to a worker.
+    fits_per_draw : fits per label vector.
     """
 
     name: str
@@ -56,14 +57,50 @@ class Statistic(Protocol):
         """The statistic of every label vector of Y, (draws,)."""
 
     def saturation(self, usual: float) -> float | None:
-        """How near `usual`, the mean over permuted labels, is to the best there is: 0 for a constant guess, 1 at most.
+        """`usual`, the mean statistic over permuted labels, on a scale where a constant guess is 0 and a perfect fit 1.
 
         None where that is not known, or where the statistic cannot saturate.
         """
 
 
+def choose_statistic(
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    statistic: LossLike,
+    cv: FoldsLike,
+    groups: ArrayLike | None,
+    random_state: RandomState,
+) -> Statistic:
+    """The statistic that a user's argument stands for: a name, a loss, a scorer or a function.
+
+    A function of two arguments is called with (X, y) where there is no estimator, and is a loss of (y, prediction)
+    where there is one. A function of three arguments is called with (fitted estimator, X, y).
+    """
+    _check_cv(cv)
+    function = FUNCTIONS.get(statistic) if isinstance(statistic, str) else statistic
+    if estimator is None and not callable(function):
+        raise ValueError("without an estimator, statistic must be a function of (X, y)")
+    if callable(function) and (estimator is None or n_required_arguments(function) >= 3):
+        seed = child_integer(seed_sequence(random_state), 0)
+        folds = None if isinstance(cv, str) else cv
+        return FunctionStatistic(function, estimator, X, y, cv=folds, groups=groups, seed=seed)
+    return score_of(pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state), cv)
+
+
+def score_of(problem: Problem, cv: FoldsLike) -> Statistic:
+    """The score of a problem's learner, in-sample or cross-validated."""
+    _check_cv(cv)
+    return InSample(problem) if isinstance(cv, str) else CrossValidated(problem, cv)
+
+
+def _check_cv(cv: FoldsLike) -> None:
+    if isinstance(cv, str) and cv != IN_SAMPLE:
+        raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')
+
+
 class InSample:
-    """Score of the fit on the data fitted: all draws through the design of X, made once."""
+    """In-sample score of a learner; everything that depends on X alone is computed once, in the problem's design."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.labels = problem, problem.y
@@ -93,11 +130,11 @@ class InSample:
 
 
 class CrossValidated:
-    """Mean score over folds; folds that depend on labels are made anew for every label vector, from one seed."""
+    """Mean score over left-out folds, which may depend on labels and are made for every label vector from one seed."""
 
     batch = 1
 
-    def __init__(self, problem: Problem, cv: Any) -> None:
+    def __init__(self, problem: Problem, cv: FoldsLike) -> None:
         self.problem, self.cv, self.labels = problem, cv, problem.y
         learner = type(last_step(problem.path.estimator)).__name__
         self.name = f"cross-validated {problem.loss.name} score of {learner}"
@@ -109,7 +146,7 @@ class CrossValidated:
     def _splits(self, y: Array) -> Splits:
         problem = self.problem
         return cross_validation_splits(
-            usual_folds(problem, y) if self.cv is None else self.cv,
+            _default_cv(problem, y) if self.cv is None else self.cv,
             problem.X,
             y,
             classifier=problem.target.classes is not None,
@@ -130,8 +167,8 @@ class CrossValidated:
         return None
 
 
-def usual_folds(problem: Problem, y: Array) -> Any:
-    """Few folds of shuffled rows: of whole groups where there are groups, else stratified for classes."""
+def _default_cv(problem: Problem, y: Array) -> Any:
+    """Three folds of shuffled rows: of whole groups where there are groups, else stratified for classes."""
     n_groups = 0 if problem.groups is None else len(np.unique(problem.groups))
     if n_groups > 1:
         return min(FOLDS, n_groups)
@@ -140,8 +177,8 @@ def usual_folds(problem: Problem, y: Array) -> Any:
     return splitter(n_folds, shuffle=True, random_state=split_seed(problem))
 
 
-class OfFunction:
-    """Any function: of (X, y), or of (fitted estimator, X, y); with cv the latter is the scorer of every fold."""
+class FunctionStatistic:
+    """A user's function of (X, y), or of (fitted estimator, X, y); with cv the latter is the scorer of every fold."""
 
     batch = 1
 
@@ -152,7 +189,7 @@ class OfFunction:
         X: Table,
         y: ArrayLike,
         *,
-        cv: Any,
+        cv: FoldsLike,
         groups: ArrayLike | None,
         seed: int,
     ) -> None:
@@ -192,47 +229,11 @@ def coefficient_norm(model: BaseEstimator, X: Table, y: ArrayLike) -> float:
     return float((np.asarray(coefficients) ** 2).sum())
 
 
-def best_score(search: Any, X: Table, y: ArrayLike) -> float:
-    """The score a search reports for the model it chose; greater is better."""
+def best_score(search: BaseEstimator, X: Table, y: ArrayLike) -> float:
+    """The score that a search reports for the model it chose; greater is better."""
     if not hasattr(search, "best_score_"):
         raise ValueError(f'statistic "best-score" needs a search, {type(search).__name__} has no best_score_')
     return float(search.best_score_)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"coefficient-norm": coefficient_norm, "best-score": best_score}
-
-
-def choose_statistic(
-    estimator: BaseEstimator,
-    X: Table,
-    y: ArrayLike,
-    statistic: Any,
-    cv: Any,
-    groups: ArrayLike | None,
-    random_state: RandomState,
-) -> Statistic:
-    """A statistic from its name, a loss or scorer, or a function.
-
-    A function of two arguments takes (X, y) where there is no estimator, and (y, prediction), as a loss, where there
-    is one; a function of three takes (fitted estimator, X, y).
-    """
-    _check_cv(cv)
-    function = FUNCTIONS.get(statistic) if isinstance(statistic, str) else statistic
-    if estimator is None and not callable(function):
-        raise ValueError("without an estimator, statistic must be a function of (X, y)")
-    if callable(function) and (estimator is None or n_required_arguments(function) >= 3):
-        seed = child_integer(seed_sequence(random_state), 0)
-        folds = None if isinstance(cv, str) else cv
-        return OfFunction(function, estimator, X, y, cv=folds, groups=groups, seed=seed)
-    return score_of(pose(estimator, X, y, loss=statistic, groups=groups, random_state=random_state), cv)
-
-
-def score_of(problem: Problem, cv: Any) -> Statistic:
-    """The score of a learner, in-sample or cross-validated."""
-    _check_cv(cv)
-    return InSample(problem) if isinstance(cv, str) else CrossValidated(problem, cv)
-
-
-def _check_cv(cv: Any) -> None:
-    if isinstance(cv, str) and cv != IN_SAMPLE:
-        raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')

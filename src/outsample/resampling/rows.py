@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,17 @@ from outsample.data.tables import Table, n_rows
 from outsample.running.arrays import Array, Rows
 
 _SPLIT_GROUPS = "rows of one group are on both sides of a split, so the estimate is for new rows of known groups"
+
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn or one that works like it."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
+        """Pairs of (rows to fit to, rows to test on)."""
+
+
+FoldsLike = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | str | None
+"""What a user may pass as cv: a number of folds, a splitter, a list of splits, a word, or None for the default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +125,7 @@ class Splits:
 
 
 def cross_validation_splits(
-    cv: Any, X: Table, y: Array, *, classifier: bool, groups: Array | None, seed: int, shuffle: bool = False
+    cv: FoldsLike, X: Table, y: Array, *, classifier: bool, groups: Array | None, seed: int, shuffle: bool = False
 ) -> Splits:
     """The splits of `cv`.
 
@@ -207,12 +218,12 @@ def one_row_out(n: int, left_out: Rows, groups: Array | None = None) -> Splits:
     return Splits(_OneRowOut(n, left_out), (_SPLIT_GROUPS,) if splits_a_group else ())
 
 
-def is_number_of_folds(cv: object) -> bool:
+def is_number_of_folds(cv: object) -> TypeGuard[int]:
     """Whether `cv` is a number of folds and not a splitter or a list of splits."""
     return isinstance(cv, int | np.integer) and not isinstance(cv, bool)
 
 
-def _splitter(cv: Any, y: Array, classifier: bool, groups: Array | None, shuffle: bool) -> Any:
+def _splitter(cv: FoldsLike, y: Array, classifier: bool, groups: Array | None, shuffle: bool) -> Any:
     if not is_number_of_folds(cv) or (groups is None and not shuffle):
         return check_cv(cv, y, classifier=classifier)
     if groups is None:
