@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import outsample
 from outsample.data.learners import FitError
 from outsample.resampling.labels import FreePermutation, LabelDraws
-from outsample.running.seeds import LABEL_DRAWS, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, child_seed, seed_sequence
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))

@@ -18,7 +18,7 @@ from sklearn import datasets as generators
 
 from outsample.checks import entry
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import RandomState, seed_sequence
+from outsample.running.run import RandomState, seed_sequence
 
 __all__ = [
     "DATASETS",

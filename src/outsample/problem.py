@@ -23,9 +23,7 @@ from outsample.losses.choice import choose_loss
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
-from outsample.running.progress import Progress, silent
-from outsample.running.run import Run, StoredUnits, as_run
-from outsample.running.seeds import REAL_FIT, RandomState, child_integer
+from outsample.running.run import REAL_FIT, Progress, RandomState, Run, StoredUnits, as_run, child_integer, silent
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.units import fingerprint
 

@@ -17,7 +17,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.running.progress import TerminalProgress
+from outsample.running.run import TerminalProgress
 
 SLOW_WORK = textwrap.dedent(
     """

@@ -25,7 +25,7 @@ from outsample.criteria import bootstrap as criterion_module
 from outsample.evidence.rows import BAGS
 from outsample.problem import pose
 from outsample.resampling.bags import draw_bags, drawing_units, out_of_bag, weight_632_plus, weight_repeats
-from outsample.running.seeds import ROW_SPLITS, child_seed, seed_sequence
+from outsample.running.run import ROW_SPLITS, child_seed, seed_sequence
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "bootstrap_r.json").read_text())
 X = np.array(REFERENCE["X"])

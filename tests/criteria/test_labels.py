@@ -23,7 +23,7 @@ from outsample import LabelBootstrap, Permutation, Rademacher, Resubstitution
 from outsample.losses.pointwise import AbsoluteLoss, SquaredLoss, ZeroOneLoss
 from outsample.paths.trees.leaves import CutTreeDesign
 from outsample.resampling.labels import FreePermutation, LabelDraws, WithReplacement
-from outsample.running.seeds import LABEL_DRAWS, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, child_seed, seed_sequence
 
 RNG = np.random.default_rng(7)
 X7 = RNG.normal(size=(7, 1))

@@ -26,7 +26,7 @@ import outsample
 from outsample import permutation_test
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import FreePermutation
-from outsample.running.seeds import ROW_SPLITS, child_integer, seed_sequence
+from outsample.running.run import ROW_SPLITS, child_integer, seed_sequence
 
 
 def difference_of_means(X, y):

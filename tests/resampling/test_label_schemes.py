@@ -26,7 +26,7 @@ from outsample.resampling.schemes import (
     PermutationOfGroups,
     PermutationWithinGroups,
 )
-from outsample.running.seeds import seed_sequence
+from outsample.running.run import seed_sequence
 
 SEED = seed_sequence(0)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from outsample.running.seeds import child_generator, child_integer, child_seed, seed_sequence
+from outsample.running.run import child_generator, child_integer, child_seed, seed_sequence
 from outsample.running.workers import results_of
 
 

@@ -22,8 +22,7 @@ from outsample.bounds.record import (
     limit,
 )
 from outsample.checks import probability, whole_number
-from outsample.data.lending import lend
-from outsample.data.tables import Table
+from outsample.data.tables import Table, lend
 from outsample.running.arrays import Floats
 
 INDEPENDENT = "independent samples and two classes"

@@ -15,8 +15,7 @@ from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
-from outsample.data.lending import lend
-from outsample.data.tables import Table
+from outsample.data.tables import Table, lend
 from outsample.paths.penalised.approximate import left_out_predictors, reproduced_left_out
 from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.problem import Problem

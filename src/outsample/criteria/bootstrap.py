@@ -27,7 +27,7 @@ from outsample.resampling.bags import (
     weight_repeats,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import ROW_SPLITS, child_seed
+from outsample.running.run import ROW_SPLITS, child_seed
 from outsample.running.workers import results_of
 
 Counts = NDArray[np.intp]

@@ -23,7 +23,7 @@ from outsample.losses.base import weighted_mean
 from outsample.problem import Problem, pose
 from outsample.resampling.references import Reference, ValueReference
 from outsample.running.arrays import Floats
-from outsample.running.seeds import RandomState
+from outsample.running.run import RandomState
 
 
 @dataclass(frozen=True, eq=False)

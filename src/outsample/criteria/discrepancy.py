@@ -18,7 +18,7 @@ from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.labels import HalfFlips, LabelDraws, LabelScheme, RademacherSigns
 from outsample.running.arrays import Floats
-from outsample.running.seeds import LABEL_DRAWS, child_seed
+from outsample.running.run import LABEL_DRAWS, child_seed
 
 
 def check_two_classes(name: str, problem: Problem) -> None:

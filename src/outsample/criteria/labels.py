@@ -27,7 +27,7 @@ from outsample.resampling.schemes import (
     PermutationWithinGroups,
 )
 from outsample.running.arrays import Floats
-from outsample.running.seeds import LABEL_DRAWS, child_seed
+from outsample.running.run import LABEL_DRAWS, child_seed
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000

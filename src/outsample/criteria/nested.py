@@ -19,7 +19,7 @@ from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.bags import drawing_units
 from outsample.running.arrays import Floats
-from outsample.running.seeds import ROW_SPLITS, child_generator
+from outsample.running.run import ROW_SPLITS, child_generator
 from outsample.running.workers import results_of
 
 Folds = NDArray[np.intp]

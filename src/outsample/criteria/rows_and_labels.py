@@ -25,7 +25,7 @@ from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import LABEL_DRAWS, child_seed
+from outsample.running.run import LABEL_DRAWS, child_seed
 
 # Distance of two logarithms of complexity, about a third, at which models share their optimism with weight exp(−1/2).
 NEARNESS = 0.3

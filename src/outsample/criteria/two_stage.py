@@ -22,7 +22,7 @@ from outsample.evidence.references import calibrated_reference, error_around, mo
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.running.arrays import Floats
-from outsample.running.seeds import LABEL_DRAWS, child_seed
+from outsample.running.run import LABEL_DRAWS, child_seed
 
 NOTHING_FOUND = "The first stage found nothing in X to draw labels around"
 FEW_ROWS = "All arrangements of so few labels were fitted"

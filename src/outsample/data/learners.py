@@ -15,8 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from outsample.data.lending import lend
-from outsample.data.tables import Table, n_rows
+from outsample.data.tables import Table, lend, n_rows
 from outsample.running.arrays import Array
 
 # Classes whose `score` is accuracy or r2. The last four override it only to accept X=None.

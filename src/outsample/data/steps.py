@@ -13,8 +13,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures, TargetEncoder
 
 from outsample.data.learners import seeded
-from outsample.data.lending import lend
-from outsample.data.tables import Table
+from outsample.data.tables import Table, lend
 
 _UNSUPERVISED_MODULES = (
     "sklearn.preprocessing.",

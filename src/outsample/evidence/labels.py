@@ -13,7 +13,7 @@ from outsample.losses.whole_set import FRESH_LABELS, SetLoss
 from outsample.problem import Problem
 from outsample.resampling.labels import LabelDraws, Pool
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import LEARNER_DRAWS, ChildIntegers
+from outsample.running.run import LEARNER_DRAWS, ChildIntegers
 from outsample.running.workers import results_of
 
 LABELS_AT_ONCE, DRAWS_AT_ONCE = 8 * 2**20, 16

@@ -25,7 +25,7 @@ from outsample.problem import Problem
 from outsample.resampling.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import LABEL_DRAWS, LEARNER_DRAWS, child_generator, child_integer
+from outsample.running.run import LABEL_DRAWS, LEARNER_DRAWS, child_generator, child_integer
 from outsample.running.workers import results_of
 
 FRESH = 1

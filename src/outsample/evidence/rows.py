@@ -14,7 +14,7 @@ from outsample.paths.base import Design
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
-from outsample.running.seeds import ROW_SPLITS, child_generator, child_integer
+from outsample.running.run import ROW_SPLITS, child_generator, child_integer
 from outsample.running.threads import one_blas_thread
 from outsample.running.workers import results_of
 

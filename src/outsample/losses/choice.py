@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from outsample.checks import entry
 from outsample.data.learners import takes_weight
-from outsample.data.lending import lend
+from outsample.data.tables import lend
 from outsample.data.target import Target
 from outsample.losses.base import LABELS, Loss, as_losses
 from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss

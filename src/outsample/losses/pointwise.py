@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.data.lending import lend
+from outsample.data.tables import lend
 from outsample.losses.base import (
     LABELS,
     PAIRS_AT_MOST,

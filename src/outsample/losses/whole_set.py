@@ -20,8 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
-from outsample.data.lending import lend
-from outsample.data.tables import Table
+from outsample.data.tables import Table, lend
 from outsample.losses.base import LABELS, Loss, as_losses
 from outsample.running.arrays import Array, Floats
 

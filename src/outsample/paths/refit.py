@@ -16,9 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from outsample.data.learners import FitError, constant_response, fit, respond, seeded, with_params
-from outsample.data.lending import lend
 from outsample.data.steps import alike, fit_leading_steps, split_pipeline, transformed, treats_rows_alone
-from outsample.data.tables import Table, n_rows
+from outsample.data.tables import Table, lend, n_rows
 from outsample.paths.base import Abilities, Design, GridPath, Path, Smoother
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.running.arrays import Array, Floats

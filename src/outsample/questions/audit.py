@@ -21,15 +21,14 @@ from scipy import stats
 
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
-from outsample.data.lending import same
-from outsample.data.tables import Table, n_rows
+from outsample.data.tables import Table, n_rows, same
 from outsample.data.target import OwnLabels, looks_real
 from outsample.losses.choice import NAMED, LossLike
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Floats
-from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
 Procedure = Callable[[Any, Any], Any]
 

@@ -27,7 +27,7 @@ from outsample.resampling.labels import LabelDraws
 from outsample.resampling.rows import FoldsLike
 from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.threads import one_blas_thread
 from outsample.running.workers import results_of
 

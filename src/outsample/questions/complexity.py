@@ -34,7 +34,7 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
 # Attributes of a result that `to_dict` takes as they are.
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")

@@ -24,7 +24,7 @@ from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Floats
-from outsample.running.seeds import RandomState, child_generator, child_integer, seed_sequence
+from outsample.running.run import RandomState, child_generator, child_integer, seed_sequence
 from outsample.running.workers import results_of
 
 # Constants of Φ from Vapnik, Levin & Le Cun (1994); k makes it continuous at τ = ½.

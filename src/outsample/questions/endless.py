@@ -54,7 +54,7 @@ class Endless:
 
 
 def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: object) -> Endless:
-    """The endless parameter of a grid that has one; raises ValueError where it has several or others have many values."""
+    """The endless parameter of a grid that has one; ValueError where it has two, or others have several values."""
     endless = [(grid, name) for grid in grids for name, values in grid.items() if is_endless(values)]
     grid, name = endless[0]
     if not isinstance(grid[name], Iterable):

@@ -13,8 +13,7 @@ from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.losses.choice import LossLike
 from outsample.problem import pose
-from outsample.running.progress import Progress, TerminalProgress
-from outsample.running.seeds import RandomState
+from outsample.running.run import Progress, RandomState, TerminalProgress
 
 
 def estimate(

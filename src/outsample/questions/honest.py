@@ -29,7 +29,7 @@ from outsample.losses.base import weighted_mean
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
 from outsample.running.arrays import Floats, Rows
-from outsample.running.seeds import child_generator
+from outsample.running.run import child_generator
 
 METHODS = ("nested", "permutation", "bootstrap", "tibshirani")
 OUTER_FOLDS = 5

@@ -22,10 +22,8 @@ from outsample.questions.candidates import branches, candidates_of
 from outsample.questions.compare import Comparison, compare
 from outsample.rules import RuleLike
 from outsample.running.arrays import Array, Floats
-from outsample.running.batch import common_facts, finished_units
-from outsample.running.progress import Progress, silent
-from outsample.running.seeds import child_integer
-from outsample.running.store import StorePath
+from outsample.running.run import Progress, child_integer, silent
+from outsample.running.store import StorePath, common_facts, finished_units
 
 COLUMNS = ("regret", "median_regret", "regret_error", "relative_error", "relative_error_error", "held_out_error")
 

@@ -22,7 +22,7 @@ from outsample.resampling.labels import LabelDraws
 from outsample.resampling.rows import FoldsLike
 from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Bools, Floats
-from outsample.running.seeds import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.workers import results_of
 
 # Statistics that differ relatively by less than this are ties.

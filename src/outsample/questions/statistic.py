@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from outsample.data.learners import fit, last_step, seeded
-from outsample.data.lending import lend
-from outsample.data.tables import Table
+from outsample.data.tables import Table, lend
 from outsample.data.target import OwnLabels
 from outsample.evidence.rows import evidence_of_folds, split_seed
 from outsample.losses.choice import LossLike, n_required_arguments
@@ -27,7 +26,7 @@ from outsample.losses.whole_set import SetLoss
 from outsample.problem import Problem, pose
 from outsample.resampling.rows import FoldsLike, Splits, cross_validation_splits
 from outsample.running.arrays import Array, Floats
-from outsample.running.seeds import RandomState, child_integer, seed_sequence
+from outsample.running.run import RandomState, child_integer, seed_sequence
 
 # Bytes that the predictions of one batch of draws may take.
 MEMORY = 256 * 2**20

@@ -30,7 +30,7 @@ from sklearn.linear_model import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample.running.arrays import Floats, Rows
-from outsample.running.seeds import child_generator
+from outsample.running.run import child_generator
 
 Counts = NDArray[np.intp]
 

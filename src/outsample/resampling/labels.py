@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from outsample.losses.base import label_variance
 from outsample.running.arrays import Array, Floats, Rows
-from outsample.running.seeds import child_generator
+from outsample.running.run import child_generator
 from outsample.running.threads import n_threads, over_slices
 
 
@@ -244,7 +244,10 @@ class LabelDraws(Sequence[Array]):
             for k in range(start + 1, stop + 1):
                 stack[k] = self.compact(indices[k])
 
-        over_slices(fill, len(indices) - 1, n_threads() if self._slow and stack.size > _SHORT else 1)
+        if self._slow and stack.size > _SHORT:
+            over_slices(fill, len(indices) - 1, n_threads())
+        else:
+            fill(0, len(indices) - 1)
         return stack
 
     def later(self, indices: range) -> LazyDraws:

@@ -1,7 +1,13 @@
-"""A run: the randomness, the workers, the memory and the store that one call works with."""
+"""A run: the seeds, the workers, the memory, the progress and the store that one call works with.
+
+Every unit of work has its own seed, at a fixed address below the root seed of its run, so that the answer is the same
+for any number of workers and any order of work.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,10 +15,115 @@ from typing import Any, Protocol
 import numpy as np
 
 from outsample.running.arrays import Array
-from outsample.running.progress import Progress, silent
-from outsample.running.seeds import RandomState, seed_sequence
 
 MEMORY_BUDGET = 512 * 2**20
+
+
+SECONDS_BEFORE_SHOWN = 1.0
+
+
+# Addresses directly below the root seed of a run. Labels, rows and learners have separate streams, so that a criterion
+# sees the same draws whichever other criteria are computed.
+LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
+
+
+# What a user may pass as random_state: all that scikit-learn takes, and a SeedSequence.
+RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
+
+
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
+    """The root seed of a run, from an integer, None, a Generator, a RandomState or a SeedSequence."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(2**31 - 1)))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return np.random.SeedSequence(int(random_state))
+    raise ValueError(f"random_state must be None, a non-negative integer or a generator, got {random_state!r}")
+
+
+def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    """The child of a seed at a fixed address; unlike `spawn`, asking twice gives the same child."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def child_generator(seed: np.random.SeedSequence, *key: int) -> np.random.Generator:
+    """A generator started from the child of a seed at a fixed address."""
+    return np.random.default_rng(child_seed(seed, *key))
+
+
+def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
+    """A 31-bit integer from the child of a seed at a fixed address; valid as scikit-learn's random_state."""
+    return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
+
+
+class ChildIntegers(Sequence[int]):
+    """`child_integer` at several addresses, each computed on demand because most learners use no randomness."""
+
+    def __init__(self, seed: np.random.SeedSequence, branch: int, indices: range) -> None:
+        self._seed, self._branch, self._indices = seed, branch, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, position: Any) -> Any:
+        return child_integer(self._seed, self._branch, self._indices[position])
+
+
+class Progress(Protocol):
+    """A function that is told how far the work is."""
+
+    def __call__(self, done: int, planned: int) -> None:
+        """`done` of `planned` learner fits are finished."""
+
+
+class TerminalProgress:
+    """A progress bar on standard error, shown once the work takes longer than a second and only on a terminal."""
+
+    def __init__(self, label: str, always: bool = False) -> None:
+        self._label, self._always = label, always
+        self._started = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: int, planned: int) -> None:
+        waited = time.perf_counter() - self._started
+        long = done < planned and waited > SECONDS_BEFORE_SHOWN and sys.stderr.isatty()
+        if self._bar is None and (self._always or long):
+            self._open(planned)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=planned)
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _open(self, planned: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("fits"),
+            TimeRemainingColumn(),
+        )
+        self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(self._label, total=planned)
+        self._bar.start()
+
+
+def silent(done: int, planned: int) -> None:
+    """Progress that is not shown."""
 
 
 class UnitStore(Protocol):

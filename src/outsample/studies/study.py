@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from outsample.checks import entry
-from outsample.running.progress import silent
+from outsample.running.run import silent
 
 P = ParamSpec("P")
 R = TypeVar("R")
