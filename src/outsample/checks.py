@@ -57,6 +57,13 @@ def probability(name: str, value: object) -> float:
     return float(value)
 
 
+def positive_number(name: str, value: object) -> float:
+    """`value` as a float above 0."""
+    if not _is_number(value) or not value > 0:
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

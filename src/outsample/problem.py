@@ -140,10 +140,6 @@ class Question:
         """The question asked of the models of a path."""
         return Problem(**{field.name: getattr(self, field.name) for field in fields(Question)}, path=path)
 
-    def scored_by(self, loss: Loss, response: str) -> Question:
-        """The same question with another loss."""
-        return replace(self, loss=loss, response=response)
-
 
 @dataclass(frozen=True, eq=False)
 class Problem(Question):
@@ -173,7 +169,7 @@ class Problem(Question):
         if self.response == "score":
             return self._stored("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
-        if self.loss.unit_interval and self.design.lean(self.statistic):
+        if self.loss.unit_interval and self.statistic in self.design.abilities.sums:
             return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])
         fitted = self.fitted
         return np.concatenate([self.loss.risk(self.y, fitted[models], self.weight) for models in chunks(fitted)])

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from outsample.checks import whole_number
+from outsample.checks import positive_number, whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
@@ -54,8 +54,7 @@ class LabelCriterion(Criterion):
     def __post_init__(self) -> None:
         if not isinstance(self.n_draws, str) or self.n_draws != "auto":
             object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws, instead='"auto" or '))
-        if not _is_positive(self.tolerance):
-            raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}")
+        positive_number("tolerance", self.tolerance)
 
     def scheme(self, problem: Problem) -> LabelScheme:
         """How labels are drawn for this problem."""
@@ -128,10 +127,6 @@ class LabelCriterion(Criterion):
             monte_carlo_error=error,
             **measured,
         )
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value > 0)
 
 
 def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:

@@ -44,7 +44,7 @@ def _batch_size(problem: Problem, draws_later: bool) -> int:
     design = problem.design
     if not design.batched:
         return 1
-    lean = design.lean(problem.statistic)
+    lean = problem.statistic in design.abilities.sums
     per_row = 1 if lean else design.n_models * problem.fitted_width
     within_memory = problem.run.memory // (8 * design.n_samples * (per_row + 1))
     per_label = 1 if draws_later else 8
@@ -65,7 +65,7 @@ class _DrawnFits:
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
         self.statistic = problem.statistic
-        summed_up = self.design.lean(self.statistic) and len(self.pools) == 1 and problem.y.ndim == 1
+        summed_up = self.statistic in self.design.abilities.sums and len(self.pools) == 1 and problem.y.ndim == 1
         # Labels that are only rearranged have the same sums always, and leave a constant no optimism. Where predictions
         # are written down it is measured all the same: it has their rounding errors.
         no_optimism = summed_up and draws.scheme.rearranges and self.weight is None

@@ -293,10 +293,6 @@ class Design(ABC):
         """Whether `confusions` and `moments` take label vectors that are drawn when they ask for them."""
         return self.abilities.streams
 
-    def lean(self, statistic: str | None) -> bool:
-        """Whether this statistic, "confusion" or "moments", is computed without writing all predictions down."""
-        return statistic in self.abilities.sums
-
     @property
     def _n_classes(self) -> int:
         if self.classes is None:

@@ -93,7 +93,7 @@ def find_path(
         found = _fast_path(estimator, parameter, values, response, weighted)
         if found is not None:
             return found
-        leading, last, prefix = split_pipeline(estimator)
+        leading, last, prefix = split_pipeline(estimator) if type(estimator) is Pipeline else (None, estimator, "")
         if prefix and (parameter is None or parameter.startswith(prefix)):
             own_name = None if parameter is None else parameter.removeprefix(prefix)
             found = _fast_path(last, own_name, values, response, weighted)

@@ -128,7 +128,7 @@ def _by_response(
         if nested not in responses:
             responses[nested] = _read(question, estimator, setting) if nested else (question.loss, question.response)
         loss, response = responses[nested]
-        groups.setdefault(response, (question.scored_by(loss, response), []))[1].append(i)
+        groups.setdefault(response, (replace(question, loss=loss, response=response), []))[1].append(i)
     return [(asked, np.array(group)) for asked, group in groups.values()]
 
 
@@ -261,7 +261,8 @@ def _ordered_by_optimism(
         return curve, np.arange(len(curve))
     else:
         if question.response == "score":
-            question = question.scored_by(*choose_loss(None, question.target, estimator))
+            loss, response = choose_loss(None, question.target, estimator)
+            question = replace(question, loss=loss, response=response)
         posed = problems_of(question, estimator, curve.params)
         optimism, extra_fits = permutation_optimism(posed)
     order = least_first(optimism, curve.scale)

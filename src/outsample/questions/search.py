@@ -115,12 +115,13 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             criterion = criterion.keeping_predictions()
         settings = self._settings()
         learner = filled(self.estimator, settings if isinstance(settings, list) else [settings.fixed])
+        learners = learners_of(learner, settings)
         criterion = criterion.for_learner(self.estimator)
+        loss = criterion.default_loss(learners) if self.loss is None else self.loss
         with (
             TerminalProgress(criterion.name, always=self.verbose > 0) as bar,
             nullcontext() if self.store is None else Store(self.store) as store,
         ):
-            loss = criterion.default_loss(learners_of(learner, settings)) if self.loss is None else self.loss
             question = ask(
                 learner,
                 X,
