@@ -26,8 +26,8 @@ LENT = {**OPTIONS, "_nrt": False}
 LENT_INNER = {**INNER, "_nrt": False}
 
 # Functions with a single caller are inlined before it is compiled, so that they are optimised once. This pays for
-# functions that mainly call others: the time to inline grows faster than the length of the function. Kernels of real
-# values run a twentieth slower with it, and do without.
+# functions that mainly call others: the time to inline grows faster than the length of the function. The functions
+# of `trees.values` ran a twentieth slower with it, and do without.
 MERGED = {**LENT_INNER, "inline": "always"}
 
 # Sums may be reordered, so that they use vector instructions; infinities keep their meaning.

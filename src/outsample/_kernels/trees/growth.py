@@ -143,7 +143,7 @@ def pick_columns(d, leaf, points, scratch, of_two):
                 scratch.lefts[f, v] = 0
 
 
-@njit(**LENT_INNER)
+@njit(**MERGED)
 def scan_bins(
     n_picks, bar, counts, slot, rules, table, points, place, total, scratch, x_log_x, of_two, of_values, of_classes
 ):  # fmt: skip
