@@ -120,7 +120,7 @@ def fetch_row(table, rows, q, last):
 
     Where samples are counted in bins, this makes a search over trees of 2 … 50 leaves with 10 permutations 1.17 times
     faster at 50 000 × 20; at 5000 × 20, where the table fits into the cache, it changes nothing. Prefetching in other
-    loops brought nothing anywhere.
+    loops brought less than a twentieth.
     """
     row = rows[min(q + AHEAD, last)]
     fetch(table, (row, 0))
