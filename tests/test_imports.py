@@ -35,6 +35,7 @@ FLOORS = (
     ("cli",),
     ("__main__",),
 )
+ENDINGS = {"s", "es", "e", "er", "ers", "ed", "d", "ing", "ings", "ion", "ions", "ation", "y", "ies"}
 # Imported inside functions only, where they are needed. numba may be imported by kernels, which are.
 LAZY = {"matplotlib", "rich", "jinja2", "numba", "pandas", "polars", "dask", "distributed", "lightgbm", "xgboost"}
 
@@ -125,6 +126,60 @@ def test_imports_only_go_down():
 
 def test_an_import_that_goes_up_is_found():
     assert upward(graph() | {"losses": {"criteria"}}) == [("losses", "criteria")]
+
+
+@cache
+def module_graph():
+    """module → modules of the library that it imports when it is imported."""
+    names = {module_name(path): path for path in files()}
+    edges = {}
+    for name, path in names.items():
+        wanted = imported_modules(path, executed_on_import(ast.parse(path.read_text())))
+        found = {other if other in names else other.rpartition(".")[0] for other in wanted}
+        edges[name] = {other for other in found if other in names} - {name, "outsample"}
+    return edges
+
+
+def module_name(path):
+    parts = ("outsample", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def longest_chains(edges):
+    """The longest chain of imports that begins with each module; fails where one comes back to itself."""
+    known = {}
+
+    def chain(module):
+        if module not in known:
+            known[module] = None
+            below = [chain(other) for other in edges[module]]
+            assert None not in below, f"{module} is in a cycle"
+            known[module] = (module, *max(below, key=len, default=()))
+        return known[module]
+
+    return [chain(module) for module in edges]
+
+
+def test_no_cycle_and_no_chain_of_more_than_fifteen_modules():
+    longest = max(longest_chains(module_graph()), key=len)
+    assert len(longest) <= 15, " → ".join(longest)
+
+
+def test_a_cycle_is_found():
+    with pytest.raises(AssertionError, match="cycle"):
+        longest_chains({"a": {"b"}, "b": {"a"}})
+
+
+def test_the_house_is_small_and_its_rooms_have_names_of_their_own():
+    entries = [path for path in ROOT.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 26
+    assert len(files()) <= 150
+    for folder in [ROOT, *(path for path in ROOT.rglob("*") if path.is_dir() and path.name != "__pycache__")]:
+        names = sorted({path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()})
+        words = [name.strip("_") for name in names if not name.startswith("__")]
+        stems = [(a.removesuffix("e"), b) for a in words for b in words if a != b]
+        alike = [(a, b) for a, b in stems if b.startswith(a) and b.removeprefix(a) in ENDINGS]
+        assert alike == [], folder
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
