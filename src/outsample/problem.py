@@ -20,6 +20,7 @@ from outsample.data.tables import Table
 from outsample.data.target import Target
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
+from outsample.losses.whole_set import risk_of_scores
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
@@ -167,7 +168,7 @@ class Problem(Question):
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
         if self.response == "score":
-            return self._stored("score", lambda: -self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
+            return self._stored("score", lambda: risk_of_scores(self.design.scores(self.y, self.real_seed, None, self.y, self.weight)))
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.statistic in self.design.abilities.sums:
             return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])

@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import outsample
 from outsample import Bootstrap
 from outsample.criteria import bootstrap as criterion_module
+from outsample.criteria.base import as_criterion
 from outsample.evidence.rows import BAGS
 from outsample.problem import pose
 from outsample.resampling.bags import draw_bags, drawing_units, out_of_bag, weight_632_plus, weight_repeats
@@ -339,7 +340,7 @@ def test_bad_arguments_are_named(arguments, words):
     ("name", "kind"), [("bootstrap", "oob"), ("632", "632"), ("632+", "632+"), ("optimism-bootstrap", "optimism")]
 )
 def test_names(name, kind):
-    made = outsample.criteria.as_criterion(name)
+    made = as_criterion(name)
     assert (made.kind, made.name) == (kind, name)
 
 

@@ -11,6 +11,7 @@ from outsample.curve.left_out import LeftOut
 from outsample.data.learners import FitError
 from outsample.data.tables import Table, split_rows
 from outsample.paths.base import Design
+from outsample.losses.whole_set import risk_of_scores
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
@@ -265,7 +266,7 @@ class _FoldFits:
         design, X_test = self._bound(fold)
         weight = None if self.weight is None else self.weight[fold.test]
         scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
-        return np.array(design.fits_per_draw), -scores, np.empty(0)
+        return np.array(design.fits_per_draw), risk_of_scores(scores), np.empty(0)
 
     def _bound(self, fold: Split) -> tuple[Design, Table]:
         """(the path bound to the training rows, X of the test rows)."""

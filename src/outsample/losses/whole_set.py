@@ -240,6 +240,11 @@ class ScorerLoss(SetLoss):
         return 2 if self.multioutput else 1
 
 
+def risk_of_scores(scores: Floats) -> Floats:
+    """Scores of estimators, greater is better, as risks, smaller is better."""
+    return -scores
+
+
 @dataclass(frozen=True)
 class OwnScore(SetLoss):
     """The estimator's own `score` as a risk: minus the score.
