@@ -133,7 +133,7 @@ class _Search(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 **params,
             )
             if store is not None:
-                run = store.settled(question.run, partial(self._facts, question, settings, criterion))
+                run = store.attach(question.run, partial(self._facts, question, settings, criterion))
                 question = replace(question, run=run)
             if isinstance(settings, list):
                 outcome = outcome_of(question, self.estimator, settings, criterion, rule, self.fast, self.error_score)

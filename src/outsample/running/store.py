@@ -127,7 +127,7 @@ class Store:
         if found != "ok":
             raise self._damage(found)
 
-    def settled(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
+    def attach(self, run: Run, facts: Callable[[], dict[str, Any]]) -> Run:
         """The run with this store attached, after checking that the store was begun with the same facts.
 
         A run without a random state continues with the seed that the store was begun with.

@@ -86,7 +86,7 @@ class _OneBlasThread:
         self._lock, self._asking = threading.Lock(), 0
         self._limit: Any = None
 
-    def forked(self) -> None:
+    def renew_lock(self) -> None:
         """Replace the lock, which a thread of the parent process may have held: that thread does not exist here."""
         self._lock = threading.Lock()
 
@@ -114,7 +114,7 @@ def _helpers() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_helpers.cache_clear)
-    os.register_at_fork(after_in_child=one_blas_thread.forked)
+    os.register_at_fork(after_in_child=one_blas_thread.renew_lock)
 
 
 def _mark_helper() -> None:
