@@ -168,7 +168,9 @@ class Problem(Question):
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
         if self.response == "score":
-            return self._stored("score", lambda: risk_of_scores(self.design.scores(self.y, self.real_seed, None, self.y, self.weight)))
+            return self._stored(
+                "score", lambda: risk_of_scores(self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
+            )
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.statistic in self.design.abilities.sums:
             return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])

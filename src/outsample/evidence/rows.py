@@ -10,8 +10,8 @@ import numpy as np
 from outsample.curve.left_out import LeftOut
 from outsample.data.learners import FitError
 from outsample.data.tables import Table, split_rows
-from outsample.paths.base import Design
 from outsample.losses.whole_set import risk_of_scores
+from outsample.paths.base import Design
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
