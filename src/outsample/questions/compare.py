@@ -174,7 +174,7 @@ def compare(
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline.
     param_grid : dict of parameter values (or a list of dicts) to choose among; None for the estimator as it is. A
-        parameter along which a family of models is known runs along a path, the others are crossed with it.
+        parameter along which a path is known runs along it, the others are crossed with it.
     criteria : criteria or their names, see `outsample.criteria`.
     rule : how each curve chooses, as in `GridSearch`; for rules that need an order of models that have none, they
         are ordered by their optimism on permuted labels.

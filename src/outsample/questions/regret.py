@@ -1,4 +1,4 @@
-"""What a regret study found."""
+"""Which criterion to trust on your own data? Each chooses models on random parts of it, judged on the rows held out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from outsample.running.arrays import Array, Floats
 from outsample.running.run import Progress, child_integer, silent
 from outsample.running.store import StorePath, common_facts, finished_units
 
-COLUMNS = ("regret", "median_regret", "regret_error", "relative_error", "relative_error_error", "held_out_error")
-
 if TYPE_CHECKING:
     import pandas as pd
+
+COLUMNS = ("regret", "median_regret", "regret_error", "relative_error", "relative_error_error", "held_out_error")
 
 TRIMMED = 0.01
 """Share of the largest values left out of a trimmed mean: rare disasters dominate plain means of regrets."""
@@ -96,18 +96,19 @@ class RegretStudy:
         relative_error, the mean held-out error over that of the baseline, with the standard error of the paired
         splits; held_out_error; n_fits.
         """
+        import pandas as pd
+
         rows = {
-            (*case, name): [*self._judged(errors, c), self.n_fits[case][c]]
+            (*case, name): [*self._row(errors, c), self.n_fits[case][c]]
             for case, errors in self.errors.items()
             for c, name in enumerate(self.criteria)
         }
-        import pandas as pd
-
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "n_fits"])
         frame.index = pd.MultiIndex.from_tuples(list(rows), names=["learner", "data", "criterion"])
         return frame
 
-    def _judged(self, errors: Floats, c: int) -> list[float]:
+    def _row(self, errors: Floats, c: int) -> list[float]:
+        """The columns of one criterion, from the held-out errors of the best model and of each choice."""
         best, chosen = errors[:, 0], errors[:, 1 + c]
         base = errors[:, 1 + self.criteria.index(self.baseline)]
         excess = (chosen - best) / best.mean() if best.any() else np.where(chosen > best, np.inf, 0.0)
@@ -121,14 +122,14 @@ class RegretStudy:
         Columns: regret and relative_error with standard errors; worst_excess, the most by which its regret exceeds
         that of the best criterion on any one set.
         """
+        import pandas as pd
+
         frame = self.to_frame()
         lead = frame["regret"] - frame.groupby(level=["learner", "data"], sort=False)["regret"].transform("min")
         groups = frame.assign(worst_excess=lead).groupby(level=["learner", "criterion"], sort=False)
 
         def error_of_mean(column: str) -> Any:
             return groups[column].agg(lambda errors: float(np.sqrt(np.sum(errors**2)) / len(errors)))
-
-        import pandas as pd
 
         return pd.DataFrame(
             {
@@ -327,10 +328,10 @@ class _Case:
 
 
 def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
-    """(held-out error of the best model and of each choice, (1 + criteria,); learning episodes, (criteria,))."""
+    """(held-out error of the best model and of each choice, (1 + criteria,); fits, (criteria,))."""
     address = np.random.SeedSequence(seed), zlib.crc32(case.data.encode()), s
     X, y = as_table(case.X), np.asarray(case.y)
-    train, test = _parts(case.estimator, y, n_rows(X), child_integer(*address, 0))
+    train, test = _two_parts(case.estimator, y, n_rows(X), child_integer(*address, 0))
     settings = {"loss": case.loss, "random_state": child_integer(*address, 1), "n_jobs": 1}
     X_train, X_test = split_rows(X, train, test, pairwise=is_pairwise(case.estimator))
     y_train = y[train]
@@ -346,10 +347,10 @@ def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
     )
     errors, models = _held_out(pose(case.estimator, X_train, y_train, **settings), case, X_test, y[test])
     chosen = [models.index(params) for params in found.params.values()]
-    return np.concatenate([[errors.min()], errors[chosen]]), _episodes(found)
+    return np.concatenate([[errors.min()], errors[chosen]]), _fits(found)
 
 
-def _parts(estimator: BaseEstimator, y: Array, n: int, seed: int) -> tuple[Array, Array]:
+def _two_parts(estimator: BaseEstimator, y: Array, n: int, seed: int) -> tuple[Array, Array]:
     """(training rows, held-out rows); a class of a single row goes wherever it falls."""
     stratified = is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() > 1
     strata = y if stratified else None
@@ -368,5 +369,5 @@ def _held_out(problem: Problem, case: _Case, X: Table, y: Array) -> tuple[Floats
     return np.concatenate(risks), [dict(setting) for part in parts for setting in part.settings]
 
 
-def _episodes(found: Comparison) -> Floats:
+def _fits(found: Comparison) -> Floats:
     return np.array([curve.n_fits for curve in found.curves.values()], dtype=np.float64)
