@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from outsample.running.arrays import Array, Floats
 
 SufficientStatistic = Literal["confusion", "moments"]
-"""Of a fit: shares of (label, prediction), or (mean squared error, mean square around the mean label)."""
+"""Of a fit: shares of (label, prediction), or (mean squared error, mean square of predictions around ȳ)."""
 
 # Differences of risks below this share of the risk are rounding.
 RELATIVE_ROUNDING = 1e-12
