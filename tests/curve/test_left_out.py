@@ -109,6 +109,15 @@ def test_joined_and_taken_apart_again():
     assert np.isnan(whole.unknown(2).losses).all()
 
 
+def test_a_table_that_is_too_large_is_not_kept(monkeypatch):
+    monkeypatch.setattr("outsample.curve.left_out.LARGEST_TABLE", 14)
+    assert LeftOut.joined([LeftOut(np.ones((2, 5))), LeftOut(np.zeros((1, 5)))]).losses is None
+    monkeypatch.setattr("outsample.evidence.rows.LARGEST_TABLE", 100)
+    curve, found = table(CrossValidation(KFold(4)))
+    assert found.losses is None
+    np.testing.assert_allclose(found.fold_risks.mean(axis=0), curve.out_sample, rtol=1e-12)
+
+
 def test_a_search_keeps_the_table_of_all_its_candidates():
     grid = {"alpha": [0.1, 1.0, 10.0], "positive": [False, True]}
     search = GridSearch(Ridge(), grid, criterion=CrossValidation(3), loss="squared")

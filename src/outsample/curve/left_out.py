@@ -14,6 +14,9 @@ import numpy as np
 from outsample.losses.base import weighted_mean
 from outsample.running.arrays import Array, Floats, Rows, chunks
 
+# Numbers a table may have, models × rows: 128 MB. Larger ones are not kept with a result.
+LARGEST_TABLE = 2**24
+
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
@@ -22,7 +25,7 @@ class LeftOut:
     Attributes
     ----------
     losses : (models, n) mean loss of each row over the fits that left it out; nan where none did. None where the loss
-        judges whole sets only, and where the table would not fit into the memory of a run.
+        judges whole sets only, and where the table would be larger than `LARGEST_TABLE`.
     weight : (n,) weight of each row in a mean, None where all are equal.
     fold : (n,) the fold in which each row was left out, −1 where in none; None where rows may be in several.
     fold_risks : (folds, models) risk on the rows of each fold, as the loss judges them together; None where rows are
@@ -92,14 +95,16 @@ class LeftOut:
     def joined(tables: Sequence[LeftOut | None]) -> LeftOut | None:
         """The models of several tables, in their order; None where one is missing.
 
-        Columns that only some of them have are left away, as are predictions of different kinds.
+        Columns that only some of them have are left away, as are predictions of different kinds, and losses where all
+        of them together are too many.
         """
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
             return None
         first = known[0]
+        numbers = sum(table.losses.size for table in known if table.losses is not None)
         return LeftOut(
-            _stacked([table.losses for table in known], 0),
+            _stacked([table.losses for table in known], 0) if numbers <= LARGEST_TABLE else None,
             first.weight,
             first.fold,
             _stacked([table.fold_risks for table in known], 1),

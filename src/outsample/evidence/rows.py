@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from outsample.curve.left_out import LeftOut
+from outsample.curve.left_out import LARGEST_TABLE, LeftOut
 from outsample.data.learners import FitError
 from outsample.data.tables import Table, split_rows
 from outsample.losses.whole_set import risk_of_scores
@@ -121,7 +121,7 @@ class _FoldJudge:
         self.alone = len(splits.tested) <= len(splits)
         per_row = self.loss.per_row
         numbers = len(problem.path) * problem.n_samples
-        self.writes_losses = per_row and (self.alone or 8 * numbers <= problem.run.memory)
+        self.writes_losses = per_row and (self.alone or numbers <= LARGEST_TABLE)
 
     def risk(self, test: Rows, predicted: Array) -> Floats:
         """Risk of every model on the rows of a fold, (models,). The loss of a single row has no weight."""
