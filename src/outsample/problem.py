@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.curve.risk_curve import RiskCurve
-from outsample.data.samples import AllRows, Data, as_data
+from outsample.data.samples import AllRows, Data, Target, as_data
 from outsample.data.tables import Table
-from outsample.data.target import Target
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
 from outsample.losses.whole_set import risk_of_scores
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
-from outsample.running.run import REAL_FIT, Progress, RandomState, Run, StoredUnits, as_run, child_integer, silent
+from outsample.running.progress import Progress, silent
+from outsample.running.run import REAL_FIT, RandomState, Run, StoredUnits, as_run, child_integer
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.units import fingerprint
 

@@ -17,7 +17,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.running.run import TerminalProgress
+from outsample.running.progress import TerminalProgress
 
 SLOW_WORK = textwrap.dedent(
     """

@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.data.target import as_target
+from outsample.data.samples import as_target
 from outsample.losses.choice import choose_loss
 from outsample.losses.whole_set import ScorerLoss, SetFunctionLoss
 

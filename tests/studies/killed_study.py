@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from outsample.datasets import plane_problem
-from outsample.running.run import silent
+from outsample.running.progress import silent
 from outsample.studies.polynomials import table4
 from outsample.studies.splits import Budget, Work, regrets
 

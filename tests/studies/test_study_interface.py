@@ -10,7 +10,7 @@ import pytest
 
 from outsample.datasets import plane_problem
 from outsample.questions.regret import summary
-from outsample.running.run import silent
+from outsample.running.progress import silent
 from outsample.studies import plane
 from outsample.studies.error_curves import Trees
 from outsample.studies.polynomials import table3, table4

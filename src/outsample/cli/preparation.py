@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api import types
 
 from outsample.checks import did_you_mean, nearest, one_of
-from outsample.data.target import looks_real
+from outsample.data.samples import looks_real
 from outsample.running.arrays import Array
 
 Say = Callable[[str], None]

@@ -172,7 +172,7 @@ class Session:
         asked = self.question
         more: dict[str, Any] = {"groups": self.data.groups, "n_jobs": asked.jobs, "random_state": asked.seed}
         if asked.quiet:
-            from outsample.running.run import silent
+            from outsample.running.progress import silent
 
             more["progress"] = silent
         return more

@@ -1,18 +1,218 @@
-"""The data of a problem as one value: X, labels, weights and groups, checked against each other."""
+"""The data of a problem: labels as class codes or real values; X, labels, weights and groups as one value.
+
+Everything a user hands over is checked here, once, against X and the learner.
+"""
 
 from __future__ import annotations
 
+import datetime
+import warnings
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.exceptions import DataConversionWarning
 
 from outsample.data.learners import is_pairwise, takes_weight
 from outsample.data.tables import Table, as_pairs, as_table, n_rows, rows
-from outsample.data.target import Target, as_target
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
+
+FEWEST_ROWS = 3
+
+# Whole numbers of more distinct values than this are real values, unless the learner is a classifier.
+MOST_CLASSES = 20
+
+LARGEST_LABEL, LEAST_SPREAD = 1e75, 1e-75
+"""Largest |y| and least range of y: standard errors of squared losses have fourth powers, which overflow or vanish."""
+
+_NO_LABELS: dict[str, tuple[type, ...]] = {
+    "complex numbers": (complex, np.complexfloating),
+    "dates": (datetime.date, np.datetime64),
+    "durations": (datetime.timedelta, np.timedelta64),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels as the library computes with them.
+
+    Attributes
+    ----------
+    values : (n,) class codes or real values, or (n, outputs).
+    classes : the sorted class labels, None for regression.
+    """
+
+    values: Array
+    classes: Array | None
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes, None for regression."""
+        return None if self.classes is None else len(self.classes)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, 1 for a label vector."""
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
+
+
+def as_target(y: ArrayLike | None, estimator: BaseEstimator, n_samples: int) -> Target:
+    """y as a `Target`, after checking it against the number of rows of X and the kind of learner.
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ, too few rows, missing or infinite labels, a constant y, and labels that are
+        not of the learner's kind.
+    """
+    classifying = _is_classifier(estimator)
+    labels = _as_array(y)
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
+    if n_samples < FEWEST_ROWS:
+        raise ValueError(f"X has {n_samples} samples; at least {FEWEST_ROWS} are needed")
+    check_kind(labels)
+    _check_complete(labels)
+    return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
+
+
+def _is_classifier(estimator: BaseEstimator) -> bool:
+    """Whether the learner is a classifier; raises where it is neither a classifier nor a regressor."""
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
+    if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params", "__sklearn_tags__")):
+        raise TypeError(f"estimator must follow scikit-learn's conventions, got {type(estimator).__name__}")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} is neither a classifier nor a regressor, so its error on new "
+            "labels is not defined"
+        )
+    return bool(is_classifier(estimator))
+
+
+def _as_array(y: ArrayLike | None) -> Array:
+    if y is None:
+        raise ValueError("an estimate requires y to be passed, but the target y is None")
+    labels = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if labels.ndim == 0:
+        raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is taken as one",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+        labels = labels[:, 0]
+    if labels.ndim > 2:
+        raise ValueError(f"y must have one or two dimensions, got shape {labels.shape}")
+    return _plain(np.asarray(labels))
+
+
+def _plain(labels: Array) -> Array:
+    """Object arrays of numbers or truth values, as of pandas' nullable types, as plain arrays; others unchanged."""
+    if labels.dtype.kind != "O" or _missing(labels).any():
+        return labels
+    kinds = {type(label) for label in labels.ravel()}
+    if not all(issubclass(kind, Real | np.bool_) for kind in kinds):
+        return labels
+    return np.array(labels.tolist())
+
+
+def check_kind(labels: Array) -> None:
+    """Raise ValueError for labels that are neither classes nor real numbers: complex numbers, dates and durations."""
+    kinds = {type(label) for label in labels.ravel()} if labels.dtype.kind == "O" else {labels.dtype.type}
+    for what, types in _NO_LABELS.items():
+        if any(issubclass(kind, types) for kind in kinds):
+            # scikit-learn's estimator checks look for these words.
+            known = "Complex data not supported: " if complex in types else ""
+            raise ValueError(f"{known}y holds {what}, which are neither classes nor real numbers; make them so first")
+
+
+def _missing(labels: Array) -> NDArray[np.bool_]:
+    """Where labels in an object array are None, nan or pandas' NA or NaT; of the same shape."""
+    absent = [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in labels.ravel()]
+    return np.array(absent, dtype=bool).reshape(labels.shape)
+
+
+def _check_complete(labels: Array) -> None:
+    if labels.dtype.kind in "fc":
+        bad = ~np.isfinite(labels)
+    elif labels.dtype.kind == "O":
+        bad = _missing(labels)
+    else:
+        return
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        raise ValueError(f"y has {int(bad.sum())} missing or infinite labels, the first in row {row}")
+
+
+def _classes(labels: Array, estimator: BaseEstimator) -> Target:
+    if labels.ndim != 1:
+        raise ValueError(f"y has {labels.shape[1]} columns; a classifier needs one label per row")
+    if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
+        raise ValueError(f"y holds continuous values, but {type(estimator).__name__} is a classifier; use a regressor")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(f"y mixes labels that have no common order: {', '.join(kinds)}") from None
+    if len(classes) == 1:
+        raise ValueError(f"y is constant: it has one class only, {classes.tolist()[0]!r}, so there is nothing to learn")
+    return Target(codes.reshape(-1), classes)
+
+
+def _real_values(labels: Array, estimator: BaseEstimator) -> Target:
+    try:
+        values = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y is not numeric, but {type(estimator).__name__} is a regressor") from None
+    if (values == values[0]).all():
+        raise ValueError(f"y is constant: every label is {float(values.ravel()[0])!r}, so there is nothing to learn")
+    largest = float(np.abs(values).max())
+    if largest > LARGEST_LABEL:
+        raise ValueError(f"y has values up to {largest:.3g}, beyond {LARGEST_LABEL:g} their powers overflow; rescale y")
+    spread = float(np.ptp(values, axis=0).max())
+    if spread < LEAST_SPREAD:
+        raise ValueError(f"y varies by {spread:.3g} only, below {LEAST_SPREAD:g} its powers vanish; rescale y")
+    return Target(values, None)
+
+
+def looks_real(y: Array) -> bool:
+    """Whether labels are taken as real numbers where no learner says so: not whole, or of more than 20 values."""
+    if y.dtype.kind not in "fiu":
+        return False
+    return not np.array_equal(y, np.round(y)) or len(np.unique(y)) > MOST_CLASSES
+
+
+class OwnLabels:
+    """Permuted labels in the form in which the user gave y: array, list, Series, or any table.
+
+    Attributes
+    ----------
+    codes : (n,) a number for each label, equal where labels are equal.
+    """
+
+    def __init__(self, y: Any) -> None:
+        self._y = list(y) if isinstance(y, tuple) else y
+        values = np.asarray(y)
+        if values.ndim == 0:
+            raise ValueError(f"y must be a sequence of labels, got {type(y).__name__}")
+        check_kind(values)
+        # numpy 1.26 has no np.unique along an axis for object arrays, such as strings of pandas.
+        axis = None if values.ndim == 1 else 0
+        distinct = np.unique(values, axis=axis, return_index=True, return_inverse=True)
+        self._first: NDArray[np.intp] = distinct[1]
+        self.codes: NDArray[np.intp] = distinct[2].reshape(-1)
+
+    def labels_of(self, codes: Array) -> Any:
+        """The labels that a vector of codes stands for, as the same kind as y and with its index where it has one."""
+        labels = rows(self._y, self._first[codes])
+        return labels.set_axis(self._y.index) if hasattr(labels, "set_axis") else labels
+
 
 # Squares of sums of larger weights overflow; squares of weights below the inverse become zero.
 LARGEST_WEIGHT = 1e75

@@ -13,8 +13,8 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from outsample.checks import entry
 from outsample.data.learners import takes_weight
+from outsample.data.samples import Target
 from outsample.data.tables import lend
-from outsample.data.target import Target
 from outsample.losses.base import LABELS, Loss, as_losses
 from outsample.losses.pointwise import AbsoluteLoss, CallableLoss, LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import OwnScore, ScorerLoss, SetFunctionLoss
@@ -39,8 +39,9 @@ def choose_loss(loss: LossLike, target: Target, estimator: BaseEstimator, weight
     ValueError
         For an unknown name, or a loss that is not for this learner, these labels or weights.
     """
-    chosen = as_loss(loss, target).for_labels(target.classes, target.n_outputs)
-    _check_task(chosen, target, estimator)
+    named = as_loss(loss, target)
+    _check_task(named, target, estimator)
+    chosen = named.for_labels(target.classes, target.n_outputs)
     if isinstance(chosen, OwnScore):
         if weighted and not takes_weight(estimator, "score"):
             raise ValueError(f"sample_weight: the score of {type(estimator).__name__} takes no weights; name a loss")

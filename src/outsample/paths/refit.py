@@ -120,12 +120,14 @@ class _Models:
         self._learners: list[tuple[int, Any]] = []
         known: dict[frozenset[tuple[str, Any]], int] = {}
         for params in path.params:
-            leading, learner, _ = split_pipeline(with_params(path.estimator, params))
+            learner, leading = with_params(path.estimator, params), None
+            if type(learner) is Pipeline:
+                leading, learner, _ = split_pipeline(learner)
             steps = () if leading is None else leading.named_steps
             key = frozenset((k, _identity(v)) for k, v in params.items() if k.split("__")[0] in (*steps, "steps"))
             if key not in known:
                 known[key] = len(self._leading)
-                self._leading.append(fit_leading_steps(leading, X))
+                self._leading.append((None, X, X) if leading is None else fit_leading_steps(leading, X))
             self._learners.append((known[key], learner))
         self.n_samples = n_rows(X)
 

@@ -21,8 +21,8 @@ from scipy import stats
 
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
+from outsample.data.samples import OwnLabels, looks_real
 from outsample.data.tables import Table, n_rows, same
-from outsample.data.target import OwnLabels, looks_real
 from outsample.losses.choice import NAMED, LossLike
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws

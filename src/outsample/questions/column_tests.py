@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 from outsample.checks import whole_number
 from outsample.data.learners import is_pairwise
+from outsample.data.samples import check_kind, looks_real
 from outsample.data.tables import Table
-from outsample.data.target import check_kind, looks_real
 from outsample.problem import pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
 from outsample.questions.statistic import Statistic, score_of

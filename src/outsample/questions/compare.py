@@ -23,7 +23,8 @@ from outsample.problem import Problem, ask
 from outsample.questions.candidates import Branch, ParamGrid, Positions, candidates_of, checked_grids, filled
 from outsample.questions.contest import choice, least_first, permutation_optimism, problems_of
 from outsample.rules import RuleLike, as_rule, minimum
-from outsample.running.run import Progress, RandomState, TerminalProgress
+from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.run import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,8 @@ from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.losses.choice import LossLike
 from outsample.problem import pose
-from outsample.running.run import Progress, RandomState, TerminalProgress
+from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.run import RandomState
 
 
 def estimate(

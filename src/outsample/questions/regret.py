@@ -22,7 +22,8 @@ from outsample.questions.candidates import branches, candidates_of
 from outsample.questions.compare import Comparison, compare
 from outsample.rules import RuleLike
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import Progress, child_integer, silent
+from outsample.running.progress import Progress, silent
+from outsample.running.run import child_integer
 from outsample.running.store import StorePath, common_facts, finished_units
 
 if TYPE_CHECKING:

@@ -36,7 +36,8 @@ from outsample.questions.estimate import risk_on
 from outsample.questions.honest import as_honesty, honest_score
 from outsample.questions.results import results_table
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
-from outsample.running.run import Progress, RandomState, TerminalProgress, child_integer, seed_sequence
+from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.run import RandomState, child_integer, seed_sequence
 from outsample.running.store import Store, StorePath
 from outsample.running.units import fingerprint
 

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
 from outsample.data.learners import fit, last_step, seeded
+from outsample.data.samples import OwnLabels
 from outsample.data.tables import Table, lend
-from outsample.data.target import OwnLabels
 from outsample.evidence.rows import evidence_of_folds, split_seed
 from outsample.losses.choice import LossLike, n_required_arguments
 from outsample.losses.pointwise import CallableLoss

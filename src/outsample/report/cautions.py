@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
+from outsample.data.samples import looks_real
 from outsample.data.tables import Table
-from outsample.data.target import looks_real
 from outsample.questions.significance import PermutationTest
 from outsample.running.arrays import Array
 

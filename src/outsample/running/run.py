@@ -6,8 +6,6 @@ for any number of workers and any order of work.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,11 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from outsample.running.arrays import Array
+from outsample.running.progress import Progress, silent
 
 MEMORY_BUDGET = 512 * 2**20
-
-
-SECONDS_BEFORE_SHOWN = 1.0
 
 
 # Addresses directly below the root seed of a run. Labels, rows and learners have separate streams, so that a criterion
@@ -72,58 +68,6 @@ class ChildIntegers(Sequence[int]):
 
     def __getitem__(self, position: Any) -> Any:
         return child_integer(self._seed, self._branch, self._indices[position])
-
-
-class Progress(Protocol):
-    """A function that is told how far the work is."""
-
-    def __call__(self, done: int, planned: int) -> None:
-        """`done` of `planned` learner fits are finished."""
-
-
-class TerminalProgress:
-    """A progress bar on standard error, shown once the work takes longer than a second and only on a terminal."""
-
-    def __init__(self, label: str, always: bool = False) -> None:
-        self._label, self._always = label, always
-        self._started = time.perf_counter()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __call__(self, done: int, planned: int) -> None:
-        waited = time.perf_counter() - self._started
-        long = done < planned and waited > SECONDS_BEFORE_SHOWN and sys.stderr.isatty()
-        if self._bar is None and (self._always or long):
-            self._open(planned)
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=planned)
-
-    def __enter__(self) -> TerminalProgress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def _open(self, planned: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("fits"),
-            TimeRemainingColumn(),
-        )
-        self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(self._label, total=planned)
-        self._bar.start()
-
-
-def silent(done: int, planned: int) -> None:
-    """Progress that is not shown."""
 
 
 class UnitStore(Protocol):

@@ -24,7 +24,8 @@ import sklearn
 
 from outsample import __version__
 from outsample.running.arrays import Array
-from outsample.running.run import Progress, Run, TerminalProgress, UnitStore
+from outsample.running.progress import Progress, TerminalProgress
+from outsample.running.run import Run, UnitStore
 from outsample.running.workers import results_of
 
 # SQLite files carry the number of the application they belong to in bytes 68–71 of their header

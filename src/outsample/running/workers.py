@@ -101,23 +101,17 @@ def results_of(
     listed = list(tasks)
     todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
     ready: dict[int, T] = {}
-    following = 0
-
-    def in_order() -> Iterator[T]:
-        """The results that are next in order, from memory or from earlier runs."""
-        nonlocal following
-        while following < len(listed) and (following in ready or following not in todo):
-            yield ready.pop(following) if following in ready else finished.get(following)  # type: ignore[union-attr, misc]
-            following += 1
 
     alone = len(todo) == 1 or joblib.effective_n_jobs(n_jobs) == 1
     done = _in_place(function, todo) if alone else _by_workers(function, todo, n_jobs, batch_size)
-    for index, result in done:
-        if finished is not None:
-            finished.put(index, result)
-        ready[index] = result
-        yield from in_order()
-    yield from in_order()
+    for following in range(len(listed)):
+        # Results come in any order; those of earlier runs are fetched when it is their turn.
+        while following in todo and following not in ready:
+            index, result = next(done)
+            if finished is not None:
+                finished.put(index, result)
+            ready[index] = result
+        yield ready.pop(following) if following in todo else finished.get(following)  # type: ignore[union-attr, misc]
 
 
 def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, T]]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import Progress, child_generator
+from outsample.running.progress import Progress
+from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.result import File
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outsample.datasets import PlaneProblem, plane_problem
-from outsample.running.run import Progress
+from outsample.running.progress import Progress
 from outsample.studies.result import Draw, File, StudyResult, findings_of, save
 from outsample.studies.splits import Budget, Regrets, Work, claim_lines, regret_findings, regrets
 from outsample.studies.study import study

@@ -15,7 +15,7 @@ import numpy as np
 
 from outsample.questions.regret import summary
 from outsample.running.arrays import Floats
-from outsample.running.run import Progress
+from outsample.running.progress import Progress
 from outsample.studies.legendre import (
     GRID,
     METHODS,

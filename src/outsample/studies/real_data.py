@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outsample.datasets import Dataset, PlaneProblem, plane_problem
-from outsample.running.run import Progress
+from outsample.running.progress import Progress
 from outsample.studies.result import Draw, File, StudyResult, findings_of, save
 from outsample.studies.splits import LEARNERS, Budget, Regrets, Work, claim_lines, real_sets, regret_findings, regrets
 from outsample.studies.study import study

@@ -14,7 +14,8 @@ import numpy as np
 
 from outsample.datasets import Dataset, load
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import Progress, child_generator
+from outsample.running.progress import Progress
+from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.error_curves import Neighbors
 from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save

@@ -19,7 +19,8 @@ from outsample.checks import whole_number
 from outsample.datasets import DATASETS, Dataset, PlaneProblem, load
 from outsample.questions.regret import ratio_of_means
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import Progress, child_generator
+from outsample.running.progress import Progress
+from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.error_curves import ErrorCurves, Models, Neighbors, Trees
 from outsample.studies.result import File, Finding

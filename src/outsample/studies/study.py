@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from outsample.checks import entry
+from outsample.running.progress import silent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,10 +83,6 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _no_bar(done: int, planned: int) -> None:
-    """Progress that nobody sees; `running.run` has the same, but loads numpy, for which `--help` must not wait."""
-
-
 # Parameter of `run` → its flags, and the settings of argparse.
 OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "seed": (("--seed",), {"type": int, "help": "seed of everything random, by default 0"}),
@@ -93,7 +90,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "data_home": (("--data-home",), {"help": "folder of CSV files; otherwise OUTSAMPLE_DATA, otherwise OpenML"}),
     "out": (("--out",), {"help": "folder for the table as CSV and text, and the figure"}),
     "n_jobs": (("--jobs",), {"type": int, "help": "workers; by default one per core"}),
-    "progress": (("--quiet",), {"action": "store_const", "const": _no_bar, "help": "no progress bar"}),
+    "progress": (("--quiet",), {"action": "store_const", "const": silent, "help": "no progress bar"}),
     "names": (("--sets",), {"type": _names, "help": "data sets, separated by commas"}),
     "level": (("--level",), {"type": float, "help": "nominal coverage, by default 0.9"}),
     "delta": (("--delta",), {"type": float, "help": "how often a bound may fail, by default 0.05"}),

@@ -14,7 +14,8 @@ import numpy as np
 
 from outsample.datasets import LegendreProblem
 from outsample.running.arrays import Floats
-from outsample.running.run import Progress, child_generator
+from outsample.running.progress import Progress
+from outsample.running.run import child_generator
 from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save
 from outsample.studies.study import study
 

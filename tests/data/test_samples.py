@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from outsample.data.target import as_target
+from outsample.data.samples import as_target
 
 CLASSIFIER, REGRESSOR = LogisticRegression(), LinearRegression()
 CODES = [1, 0, 1, 1, 0]
