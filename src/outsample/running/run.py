@@ -86,7 +86,7 @@ class Run:
 
     Attributes
     ----------
-    seed : root of all randomness. Every draw has a fixed address below it (see `running.seeds`), so that all criteria,
+    seed : root of all randomness. Every draw has a fixed address below it (see `child_seed`), so that all criteria,
         paths and workers see the same draws.
     n_jobs : joblib workers, for work that is not done in batches.
     memory : bytes that the predictions of one batch of draws may take.
