@@ -77,7 +77,7 @@ def _blocks(basis: Basis, regression: Any, weight: Floats | None) -> list[ModelB
     """The models on one table, evaluated at new X through the steps that make the table."""
     table = check_array(basis.table, dtype=np.float64)
     models = np.array(list(basis.counts), dtype=np.intp)
-    blocks = Columns(table, regression, weight).blocks(list(basis.counts.values()), models)
+    blocks = NestedColumns(table, regression, weight).blocks(list(basis.counts.values()), models)
     return [replace(block, evaluated=_through(basis, block.evaluated)) for block in blocks]
 
 
@@ -95,7 +95,7 @@ _WIDEST_CUTOFF = 1e-6
 _ROUNDING = 1e-12
 
 
-class Columns:
+class NestedColumns:
     """A table whose leading columns are the columns of the models: centred, weighted, decomposed once.
 
     Parameters
