@@ -16,6 +16,7 @@ from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.data.tables import Table, lend
+from outsample.evidence.rows import left_out_losses
 from outsample.paths.penalised.approximate import left_out_predictors, reproduced_left_out
 from outsample.paths.penalised.objectives import KNOWN, Labels, answer, knows, objectives_of, squared_everywhere
 from outsample.problem import Problem
@@ -75,7 +76,7 @@ class ApproximateLeaveOneOut(Criterion):
             results.append(result)
             problem.progress(len(results), len(problem.path))
         in_sample, left_out, leverage = (np.stack(values) for values in zip(*results, strict=True))
-        table = _left_out_losses(problem, left_out)
+        table = left_out_losses(problem, left_out, np.arange(problem.n_samples))
         head = ", the earlier steps of the pipeline fitted once to all rows" if models.behind_others else ""
         return problem.curve(
             in_sample=np.asarray(problem.loss.risk(problem.y, in_sample, problem.weight)),
@@ -167,13 +168,6 @@ def _standard_error(table: LeftOut | None) -> Floats | None:
         return None
     with np.errstate(invalid="ignore"):
         return error_of_mean(table.losses, table.weight)
-
-
-def _left_out_losses(problem: Problem, left_out: Array) -> LeftOut | None:
-    """The losses of the rows, each left out; None for losses of whole sets."""
-    if not problem.loss.per_row:
-        return None
-    return LeftOut(problem.loss.pointwise(problem.y, left_out), problem.weight, np.arange(problem.n_samples))
 
 
 def _doubts(leverage: Floats) -> tuple[str, ...]:

@@ -15,12 +15,11 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.two_stage import NOTHING_FOUND, described, refuse_groups_and_outputs
-from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
-from outsample.evidence.rows import evidence_of_folds
+from outsample.evidence.rows import evidence_of_folds, left_out_losses
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
@@ -86,16 +85,9 @@ class RowsAndLabels(Criterion):
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
-            left_out=_table(problem, left_out.predicted),
+            left_out=left_out_losses(problem, left_out.predicted),
             notes=(labels.note,),
         )
-
-
-def _table(problem: Problem, predicted: Array) -> LeftOut | None:
-    """The losses of the rows, each left out by its fold; None for losses of whole sets."""
-    if not problem.loss.per_row:
-        return None
-    return LeftOut(problem.loss.pointwise(problem.y, predicted), problem.weight)
 
 
 def _monte_carlo_error(mix: _Mix, left_out: _LeftOut, labels: _LabelHalf) -> Floats:

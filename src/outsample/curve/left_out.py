@@ -17,6 +17,10 @@ from outsample.running.arrays import Array, Floats, Rows, chunks
 # Numbers a table may have, models × rows: 128 MB. Larger ones are not kept with a result.
 LARGEST_TABLE = 2**24
 
+NO_LOSSES = (
+    "losses of single rows are not known here: the loss judges whole sets, or the table was too large to be kept"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
@@ -61,7 +65,7 @@ class LeftOut:
         cancels, so that the difference is known better than either risk.
         """
         if self.losses is None:
-            raise ValueError("there is no loss per row to compare models by")
+            raise ValueError(NO_LOSSES)
         apart = self.losses[first] - self.losses[second]
         known = ~np.isnan(apart)
         weight = None if self.weight is None else self.weight[known]
@@ -115,7 +119,7 @@ class LeftOut:
     def _known(self) -> tuple[Floats, Floats | None]:
         """(losses, weights) of the rows that were left out by all models."""
         if self.losses is None:
-            raise ValueError("there is no loss per row")
+            raise ValueError(NO_LOSSES)
         known = ~np.isnan(self.losses).any(axis=0)
         if known.all():
             return self.losses, self.weight

@@ -215,6 +215,13 @@ def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | N
     )
 
 
+def left_out_losses(problem: Problem, predicted: Array, fold: Rows | None = None) -> LeftOut | None:
+    """The table of losses, given what every model says of every row, left out; None for losses of whole sets."""
+    if not problem.loss.per_row:
+        return None
+    return LeftOut(problem.loss.pointwise(problem.y, predicted), problem.weight, fold)
+
+
 def missing(predicted: Array, n: int) -> Array:
     """Room for the predictions of n rows, all of them still missing: −1 for codes, nan for numbers."""
     nothing = -1 if np.issubdtype(predicted.dtype, np.integer) else np.nan

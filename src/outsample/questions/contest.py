@@ -128,7 +128,9 @@ def _by_response(
         if nested not in responses:
             responses[nested] = _read(question, estimator, setting) if nested else (question.loss, question.response)
         loss, response = responses[nested]
-        groups.setdefault(response, (replace(question, loss=loss, response=response), []))[1].append(i)
+        if response not in groups:
+            groups[response] = (replace(question, loss=loss, response=response), [])
+        groups[response][1].append(i)
     return [(asked, np.array(group)) for asked, group in groups.values()]
 
 

@@ -116,10 +116,9 @@ def results_of(
 
 def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
     """(position, result) of each task, one after the other; a task that works in batches uses threads itself."""
-    for index, task in tasks.items():
-        with one_blas_thread:
-            result = function(*task)
-        yield index, result
+    with one_blas_thread:
+        for index, task in tasks.items():
+            yield index, function(*task)
 
 
 def _by_workers(
