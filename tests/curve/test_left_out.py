@@ -118,6 +118,16 @@ def test_a_table_that_is_too_large_is_not_kept(monkeypatch):
     np.testing.assert_allclose(found.fold_risks.mean(axis=0), curve.out_sample, rtol=1e-12)
 
 
+@pytest.mark.parametrize("criterion", ["alo", "loo", "bootstrap", "rows-and-labels"])
+def test_estimates_and_error_bars_do_not_need_a_table_that_is_kept(criterion, monkeypatch):
+    usual, _ = table(criterion)
+    monkeypatch.setattr("outsample.curve.left_out.LARGEST_TABLE", 100)
+    curve, found = table(criterion)
+    assert found.losses is None
+    np.testing.assert_array_equal(curve.out_sample, usual.out_sample)
+    np.testing.assert_array_equal(curve.standard_error, usual.standard_error)
+
+
 def test_a_search_keeps_the_table_of_all_its_candidates():
     grid = {"alpha": [0.1, 1.0, 10.0], "positive": [False, True]}
     search = GridSearch(Ridge(), grid, criterion=CrossValidation(3), loss="squared")

@@ -59,7 +59,9 @@ class Criterion(ABC):
         if not problem.loss.reads_predictions and not self.stands_for_scikit_learn:
             raise ValueError(f"criterion {self.name!r} needs a loss of predictions, not the estimator's own score")
         self.check(problem)
-        return replace(self._curve(problem), seconds=time.perf_counter() - start)
+        found = self._curve(problem)
+        table = None if found.left_out is None else found.left_out.within_size()
+        return replace(found, left_out=table, seconds=time.perf_counter() - start)
 
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""

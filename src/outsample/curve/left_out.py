@@ -7,7 +7,7 @@ plausible models read it, whatever the criterion: folds, single rows, bags, or f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,6 +71,10 @@ class LeftOut:
         weight = None if self.weight is None else self.weight[known]
         both = apart[None, known]
         return float(weighted_mean(both, weight)[0]), float(error_of_mean(both, weight)[0])
+
+    def within_size(self) -> LeftOut:
+        """The table as it is kept with a result: without the losses where they are more than `LARGEST_TABLE`."""
+        return self if self.losses is None or self.losses.size <= LARGEST_TABLE else replace(self, losses=None)
 
     def take(self, models: Rows) -> LeftOut:
         """The table of some models, in this order."""
