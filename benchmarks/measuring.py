@@ -12,7 +12,7 @@ from pathlib import Path
 
 Job = Callable[[], object]
 
-PEERS = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost")
+PEERS = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "catboost")
 
 
 def side_by_side(jobs: Sequence[Job], repeats: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:

@@ -2,14 +2,17 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
+from outsample.criteria.base import CRITERIA
 from outsample.problem import pose
-from outsample.rules import log_term, oracle_terms, penalized_risk, sample_size
+from outsample.rules import as_rule, log_term, oracle_terms, penalized_fast, penalized_risk, sample_size
 
 
 def curve_of(criterion, regression=False):
@@ -54,11 +57,50 @@ def test_held_out_losses_are_their_own_sample_size():
     assert oracle_terms(curve).size.proved
 
 
-@pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "no such criterion"])
+@pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "gcv"])
 def test_conventions_are_not_called_theorems(criterion):
     size = sample_size(criterion, 100)
     assert size.m > 0
     assert not size.proved
+
+
+def test_an_unknown_criterion_has_no_m():
+    with pytest.raises(ValueError, match="knows no m for criterion 'no such criterion'"):
+        sample_size("no such criterion", 100)
+    with pytest.raises(ValueError, match="rule \"penalized-fast\" knows no m for criterion 'kfold'"):
+        sample_size("kfold", 100, fast=True)
+
+
+def test_every_named_criterion_has_an_m_or_is_judged_on_held_out_rows():
+    for name in CRITERIA:
+        assert sample_size(name, 100).m > 0
+
+
+def test_fast_form_has_the_constants_of_theorem_10():
+    curve = curve_of(outsample.ExpectedDiscrepancy(5))
+    m = 80 / 4096
+    terms = oracle_terms(curve, fast=True)
+    assert terms.penalized == pytest.approx(curve.out_sample + 2 * np.log([1, 2, 3, 4]) / m)
+    assert terms.size.gamma == 9
+    assert not terms.size.proved
+    assert as_rule("penalized-fast")(curve) == terms.chosen == 0
+    assert partial(penalized_fast, m=1e9)(curve) == int(np.argmin(curve.out_sample))
+
+
+def test_the_tail_of_theorem_10_cannot_hold_for_all_n():
+    # A single hypothesis of error ½: e_out − e_in is that of a coin; C√(1/n) stands for any multiple of its
+    # discrepancy.
+    n, C = 10**13, 64.0
+    epsilon = C / math.sqrt(n)
+    log_exceeded = stats.norm.logsf(2 * math.sqrt(n) * (C / math.sqrt(n) + epsilon))
+    assert log_exceeded > math.log(9) - n * epsilon / 4096
+
+
+def test_tail_bound_of_the_chosen_model_against_the_theorem():
+    terms = oracle_terms(curve_of(outsample.ExpectedDiscrepancy(5)))
+    assert terms.tail_bound(0.1) == pytest.approx(terms.penalized.min() + math.sqrt(math.log(2 * 2 / 0.1) * 9 / 160))
+    fast = oracle_terms(curve_of(outsample.ExpectedDiscrepancy(5)), m=50, fast=True)
+    assert fast.tail_bound(0.1) == pytest.approx(fast.penalized.min() + math.log(2 * 2 / 0.1) / 50)
 
 
 def test_tail_of_the_permutation_bound_against_mcdiarmid():

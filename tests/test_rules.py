@@ -7,9 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.losses.pointwise import SquaredLoss
-from outsample.rules import as_rule, first_local_minimum, minimum, one_standard_error, significant_minimum
+from outsample.rules import (
+    as_rule,
+    first_local_minimum,
+    minimum,
+    one_standard_error,
+    one_standard_error_literal,
+    percentile,
+    significant_minimum,
+)
 
 
 def curve(out_sample, standard_error=None, monte_carlo_error=None):
@@ -95,7 +104,58 @@ def test_rules_by_name_or_function():
 def test_penalized_adds_the_price_of_choosing():
     """Three models on ten rows, m = n/2 for want of a theorem: R_k alone would take the last, √(ln k/m) the first."""
     risks = [0.30, 0.29, 0.285]
-    chosen = as_rule("penalized")(curve(risks))
+    chosen = as_rule("penalized")(replace(curve(risks), criterion="vc-bound"))
     priced = np.array(risks) + np.sqrt(np.log([1, 2, 3]) / (10 / 2))
     assert minimum(curve(risks)) == 2
     assert chosen == int(np.argmin(priced)) == 0
+
+
+def test_literal_rule_asks_all_richer_models_to_be_within_the_bar():
+    falling = curve([3.0, 2.0, 1.5, 1.45, 1.42, 1.40], standard_error=0.12)
+    assert one_standard_error_literal(falling) == one_standard_error(falling) == 2
+    # The richest model is far worse: the usual rule looks at the minimum, the literal one at all that is richer.
+    risen = curve([1.05, 1.0, 1.02, 4.0], standard_error=0.1)
+    assert one_standard_error(risen) == 0
+    assert one_standard_error_literal(risen) == 3
+    with pytest.raises(ValueError, match="one-standard-error-literal"):
+        one_standard_error_literal(curve([1.0, 2.0]))
+
+
+def naive_percentile(losses):
+    """Ng's rule in two loops."""
+    models, n = losses.shape
+    at_rank = np.zeros(models)
+    for i in range(n):
+        rest = np.delete(losses, i, axis=1).sum(axis=1)
+        order = sorted(range(models), key=lambda j: (round(rest[j], 9), j))
+        at_rank += losses[order, i]
+    final = losses.sum(axis=1)
+    return sorted(range(models), key=lambda j: (round(final[j], 9), j))[int(np.argmin(np.round(at_rank, 9)))]
+
+
+def with_losses(losses):
+    return replace(curve(losses.mean(axis=1)), left_out=LeftOut(losses))
+
+
+def test_percentile_rule_against_two_loops():
+    rng = np.random.default_rng(0)
+    chosen = []
+    for _ in range(40):
+        losses = (rng.random((12, 15)) < rng.uniform(0.2, 0.6, 12)[:, None]).astype(float)
+        chosen.append(percentile(with_losses(losses)))
+        assert chosen[-1] == naive_percentile(losses)
+    assert len(set(chosen)) > 3
+
+
+def test_percentile_rule_with_weights_repeats_rows():
+    rng = np.random.default_rng(1)
+    losses, weight = rng.random((6, 10)), np.full(10, 3.0)
+    table = LeftOut(losses, weight)
+    assert percentile(replace(curve(losses.mean(axis=1)), left_out=table)) == percentile(with_losses(losses))
+
+
+def test_percentile_rule_is_the_minimum_where_rows_agree_and_needs_losses():
+    clear = np.repeat([[0.5], [0.1], [0.9]], 8, axis=1)
+    assert percentile(with_losses(clear)) == 1
+    with pytest.raises(ValueError, match='rule "percentile" needs the losses'):
+        percentile(curve([1.0, 2.0]))

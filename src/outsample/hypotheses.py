@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from outsample.data.samples import as_weight
 from outsample.data.tables import Table
 from outsample.running.arrays import Array, Floats
 
@@ -132,13 +133,18 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     minimises_training_error: ClassVar[bool] = True
 
-    def fit(self, X: Table, y: ArrayLike) -> StumpClassifier:
-        """Search all features and thresholds."""
+    def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None) -> StumpClassifier:
+        """Search all features and thresholds; with weights the weighted training error is minimised."""
         table, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        one_hot = np.eye(len(self.classes_), dtype=np.intp)[codes]
-        right = -1
+        one_hot: Array = np.eye(len(self.classes_), dtype=np.intp)[codes]
+        weight = as_weight(sample_weight, len(table))
+        if weight is not None:
+            # Rows of weight zero are no rows: they would shift thresholds.
+            counted = weight > 0
+            table, one_hot = table[counted], one_hot[counted] * weight[counted, None]
+        right = -1.0
         for j in range(table.shape[1]):
             found = _best_cut(table[:, j], one_hot)
             if found[0] > right:
@@ -159,8 +165,8 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _best_cut(x: Floats, one_hot: NDArray[np.intp]) -> tuple[int, float, int, int]:
-    """(rows classified right, threshold, class below, class above) of the best cut of one feature."""
+def _best_cut(x: Floats, one_hot: Array) -> tuple[float, float, int, int]:
+    """(rows, or weight, classified right, threshold, class below, class above) of the best cut of one feature."""
     order = np.argsort(x, kind="stable")
     ordered, below = x[order], np.cumsum(one_hot[order], axis=0)
     total = below[-1]
@@ -169,7 +175,7 @@ def _best_cut(x: Floats, one_hot: NDArray[np.intp]) -> tuple[int, float, int, in
     cut = int(np.argmax(right))
     end = ends[cut]
     threshold = ordered[end] if end == len(x) - 1 else _between(ordered[end], ordered[end + 1])
-    return int(right[cut]), float(threshold), int(below[end].argmax()), int((total - below[end]).argmax())
+    return float(right[cut]), float(threshold), int(below[end].argmax()), int((total - below[end]).argmax())
 
 
 def _between(low: float, high: float) -> float:

@@ -14,6 +14,7 @@ from outsample.running.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from outsample.curve.race_record import RaceRecord
     from outsample.curve.risk_curve import RiskCurve
     from outsample.questions.compare import Comparison
     from outsample.questions.significance import PermutationTest
@@ -57,6 +58,30 @@ def criteria_curves(comparison: Comparison, ax: Axes | None = None) -> Axes:
         ax.plot(place, risk, **_look(i), markersize=4, label=f"{name}: {curve.estimand}")
         ax.plot(place[best], risk[best], "o", markersize=11, fillstyle="none", color=_look(i)["color"])
     _name_axes(ax, *_models(first), f"out-sample {first.loss.name}")
+    return _legend(ax)
+
+
+def race(record: RaceRecord, ax: Axes | None = None) -> Axes:
+    """The mean loss of every candidate after each round: those that left in grey with a cross, the winner in colour."""
+    ax = _axes(ax)
+    rounds = np.arange(1, len(record.order) + 1)
+    for c in range(len(record.reason)):
+        known = ~np.isnan(record.risk[:, c])
+        if c == record.leader or not known.any():
+            continue
+        remained = record.reason[c] == ""
+        colour = COLOURS[5] if remained else "#999999"
+        ax.plot(rounds[known], record.risk[known, c], "-", color=colour, linewidth=1, alpha=0.8, zorder=2 + remained)
+        ax.plot(rounds[known][-1], record.risk[known, c][-1], "o" if remained else "x", color=colour, markersize=4)
+    ax.plot([], [], "x-", color="#999999", linewidth=1, label="dropped")
+    if len(record.remaining) > 1:
+        ax.plot([], [], "o-", color=COLOURS[5], linewidth=1, label="remained")
+    won = ", ".join(f"{name}={_label(value)}" for name, value in record.params[record.leader].items()) or "the model"
+    ax.plot(rounds, record.risk[:, record.leader], "o-", color=COLOURS[1], linewidth=2, zorder=5, label=f"won: {won}")
+    ax.set_xticks(rounds)
+    ax.set_xlabel("folds")
+    ax.set_ylabel("mean loss so far")
+    ax.set_title(f"{len(record.reason)} candidates, {record.n_fits} fits", fontsize="medium")
     return _legend(ax)
 
 

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from outsample.curve.left_out import LARGEST_TABLE, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.samples import AllRows, Data, Target, as_data
 from outsample.data.tables import Table
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
+from outsample.losses.jackknife import NOTE as JACKKNIFE
 from outsample.losses.whole_set import risk_of_scores
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
@@ -174,8 +176,30 @@ class Problem(Question):
         # Counting saves writing predictions down, but a loss whose standard error reads them has them anyway.
         if self.loss.unit_interval and self.statistic in self.design.abilities.sums:
             return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])
+        if self.in_row_blocks:
+            return np.asarray(self._moments_of_losses[0])
         fitted = self.fitted
         return np.concatenate([self.loss.risk(self.y, fitted[models], self.weight) for models in chunks(fitted)])
+
+    @property
+    def in_row_blocks(self) -> bool:
+        """Whether answers of all models for all rows are too many to be held, and the design gives a few at a time."""
+        large = len(self.path) * self.n_samples > LARGEST_TABLE and self.target.n_outputs == 1
+        return large and self.loss.per_row and self.response == "predict" and self.design.abilities.row_blocks
+
+    def fitted_by(self, model: int) -> Array:
+        """In-sample predictions of one model, (n[, classes or outputs])."""
+        if not self.in_row_blocks:
+            return np.asarray(self.fitted[model])
+        with one_blas_thread:
+            answers = self.design.fitted_blocks(self.y, slice(model, model + 1))
+            return np.concatenate([values[0] for _, values in answers])
+
+    @cached_property
+    def _moments_of_losses(self) -> Floats:
+        """Mean and standard deviation of the in-sample losses, (2, models), a few rows at a time."""
+        with one_blas_thread:
+            return moments_of_losses(self.loss, self.y, self.weight, self.design.fitted_blocks(self.y))
 
     @cached_property
     def _confusion(self) -> Floats:
@@ -224,10 +248,10 @@ class Problem(Question):
         return other
 
     def standard_error(self, out_sample: Floats) -> Floats | None:
-        """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets.
+        """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets nobody knows.
 
-        Binomial for zero-one loss. Otherwise the in-sample losses, enlarged so that their mean is out_sample:
-        not a number where the fit has no loss but rounding, or the estimate is not finite.
+        Binomial for zero-one loss. Otherwise the spread of the in-sample losses, or influences, enlarged to the level
+        of out_sample: not a number where the fit has no loss but rounding, or the estimate is not finite.
         """
         if self.loss.unit_interval:
             share = np.clip(out_sample, 0.0, 1.0)
@@ -235,20 +259,35 @@ class Problem(Question):
         deviation = self._deviation_of_losses
         if deviation is None:
             return None
+        perfect = 0.0 if self.loss.per_row else self.loss.range[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            enlarged = deviation * np.maximum(1.0, out_sample / self.in_sample)
-        known = (self.in_sample > self.rounding) & np.isfinite(out_sample)
+            enlarged = deviation * self._enlargement(out_sample - perfect, self.in_sample - perfect)
+        known = (self.in_sample - perfect > self.rounding) & np.isfinite(out_sample)
         return np.asarray(np.where(known, enlarged, np.nan) / np.sqrt(self.effective_n))
+
+    def _enlargement(self, out_sample: Floats, in_sample: Floats) -> Floats:
+        """How much more losses spread at one risk than at another, both counted from the best one, (models,).
+
+        Losses spread in proportion to their mean. Scores between a worst and a best one spread as shares p do, by
+        √(p(1 − p)).
+        """
+        worst = np.subtract(*self.loss.range[::-1])
+        if self.loss.per_row or not np.isfinite(worst):
+            return np.maximum(1.0, out_sample / in_sample)
+        shares = (np.clip(risk / worst, 0.0, 1.0) for risk in (out_sample, in_sample))
+        spread, seen = (np.sqrt(share * (1 - share)) for share in shares)
+        return np.asarray(spread / seen)
 
     @cached_property
     def _deviation_of_losses(self) -> Floats | None:
-        """Standard deviation of the in-sample losses, (models,)."""
+        """Standard deviation of the in-sample losses or influences, (models,)."""
+        if not self.loss.per_row and (self.loss.jackknifed or not np.isfinite(self.loss.range[0])):
+            return None
+        if self.in_row_blocks:
+            return np.asarray(self._moments_of_losses[1])
         fitted, squares = self.fitted, []
         for models in chunks(fitted):
-            try:
-                losses = self.loss.pointwise(self.y, fitted[models])
-            except TypeError:
-                return None
+            losses = self.loss.row_values(self.y, fitted[models], self.weight)
             spread = losses - self.in_sample[models, None]
             squares.append(weighted_mean(np.square(spread, out=spread), self.weight))
         return np.asarray(np.sqrt(np.concatenate(squares)))
@@ -275,6 +314,8 @@ class Problem(Question):
         limit : whether out_sample is an upper limit, which ranks models also where it exceeds the range of the loss.
         """
         in_sample = self.in_sample if in_sample is None else in_sample
+        if self.loss.jackknifed and more.get("standard_error") is not None:
+            more["notes"] = (*more.get("notes", ()), JACKKNIFE)
         least, greatest = self.loss.range
         out_sample = np.clip(out_sample, least, np.inf if limit else greatest)
         return RiskCurve(

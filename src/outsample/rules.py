@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outsample.checks import entry
+from outsample.checks import entry, probability
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
@@ -34,15 +34,80 @@ def minimum(curve: RiskCurve) -> int:
 
 def one_standard_error(curve: RiskCurve) -> int:
     """The simplest model whose risk is within one standard error (not standard deviation) of the minimum."""
-    if curve.standard_error is None:
-        raise ValueError(
-            f'rule "one-standard-error" needs a standard error, which criterion {curve.criterion!r} does not give; '
-            'use rule "minimum", or a criterion such as "permutation" or "kfold"'
-        )
+    error = _needed_error(curve, "one-standard-error")
     risk = _comparable(curve.out_sample)
     best = minimum(curve)
-    limit = risk[best] + np.nan_to_num(curve.standard_error[best])
+    limit = risk[best] + np.nan_to_num(error[best])
     return int(np.flatnonzero(risk <= limit)[0])
+
+
+def _needed_error(curve: RiskCurve, rule: str) -> Floats:
+    if curve.standard_error is None:
+        raise ValueError(
+            f'rule "{rule}" needs a standard error, which criterion {curve.criterion!r} does not give; '
+            'use rule "minimum", or a criterion such as "permutation" or "kfold"'
+        )
+    return curve.standard_error
+
+
+def one_standard_error_literal(curve: RiskCurve) -> int:
+    """The simplest model such that all richer ones have a risk within its own standard error of its risk.
+
+    So reads the lecture of Duchi (§2.3): "the least complex model for which all the more complex models have CV(k)
+    within one standard error". Where a richer model is much worse, as beyond the minimum of a U-shaped curve, the
+    choice is richer than that one; `one_standard_error` looks at the minimum only and is simpler there.
+    """
+    error = _needed_error(curve, "one-standard-error-literal")
+    risk = _comparable(curve.out_sample)
+    slack = np.nan_to_num(error) + _rounding(curve)
+    last = len(risk) - 1
+    for k in range(last):
+        richer = risk[k + 1 :][np.isfinite(risk[k + 1 :])]
+        if np.isfinite(risk[k]) and (np.abs(richer - risk[k]) <= slack[k]).all():
+            return k
+    return last if np.isfinite(risk[last]) else minimum(curve)
+
+
+def percentile(curve: RiskCurve) -> int:
+    """The model at the percentile of estimated risks that left-out rows favour (Ng 1997).
+
+    The model of least risk among many is the luckiest, not the best. For every row, models are ranked by their risk on
+    the other rows, and the loss on this row of the model of each rank is noted; the rank of least mean loss is chosen,
+    and the model that has this rank on all rows. Rank 0 is the rule "minimum", and wins ties.
+    """
+    table = curve.left_out
+    if table is None or table.losses is None:
+        raise ValueError(
+            f'rule "percentile" needs the losses of rows left out, which criterion {curve.criterion!r} does not give '
+            'here; use a criterion such as "kfold" or "loo" and a loss that every row has'
+        )
+    # Of models that were left out only in part, and of rows that not all have left out, nothing is compared.
+    known = np.flatnonzero(~np.isnan(table.losses).all(axis=1))
+    losses = table.losses[known]
+    rows = ~np.isnan(losses).any(axis=0)
+    losses = losses[:, rows]
+    weight = np.ones(losses.shape[1]) if table.weight is None else table.weight[rows]
+    if losses.size == 0:
+        return minimum(curve)
+    rank = _favoured_rank(losses, weight)
+    return int(known[_ranked(losses @ weight)[rank]])
+
+
+def _favoured_rank(losses: Floats, weight: Floats) -> int:
+    """The rank whose model, chosen without a row, loses least on it; the first of ties."""
+    weighted = losses * weight
+    total = weighted.sum(axis=1)
+    at_rank = np.zeros(len(losses))
+    for row in range(losses.shape[1]):
+        at_rank += weighted[_ranked(total - weighted[:, row]), row]
+    least = at_rank.min()
+    return int(np.flatnonzero(at_rank <= least + RELATIVE_ROUNDING * abs(least))[0])
+
+
+def _ranked(risk: Floats) -> Any:
+    """Positions of models by risk, the simplest of equals first; sums that differ by rounding are equal."""
+    unit = RELATIVE_ROUNDING * max(float(np.abs(risk).max()), np.finfo(np.float64).tiny)
+    return np.argsort(np.round(risk / unit / 100), kind="stable")
 
 
 def first_local_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int:
@@ -70,9 +135,18 @@ def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | Non
     return None
 
 
-def penalized(curve: RiskCurve) -> int:
+def penalized(curve: RiskCurve, m: float | None = None) -> int:
     """The model of least R_k + √(ln k/m), k counted from the simplest, m that of the criterion; see `oracle_terms`."""
-    return oracle_terms(curve).chosen
+    return oracle_terms(curve, m=m).chosen
+
+
+def penalized_fast(curve: RiskCurve, m: float | None = None) -> int:
+    """The model of least R_k + 2 ln k/m, for estimates with P[e_out > R + ε] ≤ γ e^{−mε} (Theorem 2).
+
+    Of the criteria here "expected-discrepancy" has such an m, n/4096, as printed in Theorem 10; see `sample_size` for
+    why it is not called proved. For others give m: `functools.partial(penalized_fast, m=…)`.
+    """
+    return oracle_terms(curve, m=m, fast=True).chosen
 
 
 def _comparable(risk: Floats) -> Floats:
@@ -97,8 +171,11 @@ def _error(curve: RiskCurve) -> Floats:
 RULES: dict[str, Rule] = {
     "minimum": minimum,
     "one-standard-error": one_standard_error,
+    "one-standard-error-literal": one_standard_error_literal,
+    "percentile": percentile,
     "first-local-minimum": first_local_minimum,
     "penalized": penalized,
+    "penalized-fast": penalized_fast,
 }
 
 RuleLike = Rule | str
@@ -114,7 +191,7 @@ def as_rule(rule: RuleLike) -> Rule:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How sharply a criterion's estimates concentrate: P[e_out > R + ε] ≤ gamma e^{−2mε²}.
+    """How sharply a criterion's estimates concentrate: P[e_out > R + ε] ≤ gamma e^{−2mε²}, or gamma e^{−mε} if fast.
 
     Attributes
     ----------
@@ -137,6 +214,15 @@ def _size(share: float, gamma: float, source: str, proved: bool = True) -> tuple
 
 _DRAWN = "the deviation of its complexity, without the factor 2 that would make it a bound"
 _LEFT_OUT = "every row is judged once by a model that did not see it"
+_LEAVE_ROWS_OUT = (
+    *("kfold", "loo", "alo", "oob", "race", "nested-kfold"),
+    *("bootstrap", "bag-bootstrap", "632", "632+", "optimism-bootstrap"),
+)
+_NO_THEOREM = "as for the VC bound, for want of a theorem of its own"
+_WITHOUT_THEOREM = (
+    *("resubstitution", "covariance", "rows-and-labels", "auto"),
+    *("fpe", "aic", "bic", "cp", "gcv", "vc", "validation", "holdout"),
+)
 
 _SHARES: dict[str, tuple[float, float, bool, str]] = {
     "vc-bound": _size(1 / 2, 1, "Bartlett, Boucheron & Lugosi (5)"),
@@ -153,16 +239,42 @@ _SHARES: dict[str, tuple[float, float, bool, str]] = {
     "label-bootstrap": _size(1 / 25, 2, _DRAWN, proved=False),
     "two-stage": _size(1 / 25, 2, _DRAWN, proved=False),
     "rademacher": _size(1 / 9, 2, _DRAWN, proved=False),
-    **{name: _size(1, 1, _LEFT_OUT, proved=False) for name in ("kfold", "loo", "alo", "bootstrap", "632", "632+")},
+    **{name: _size(1, 1, _LEFT_OUT, proved=False) for name in _LEAVE_ROWS_OUT},
+    **{name: _size(1 / 2, 1, _NO_THEOREM, proved=False) for name in _WITHOUT_THEOREM},
 }
-_CONVENTION = _size(1 / 2, 1, "as for the VC bound, for want of a theorem of its own", proved=False)
+
+# Theorem 10 takes a multiple of the expected discrepancy whose factor cannot be read in the copy we have. No factor can
+# make its tail right for all n: for a single hypothesis of error ½, e_out − e_in is the deviation of a coin. If the
+# multiple is C/√n, it exceeds it by ε = C/√n with probability of about e^{−8C²}, which is more than 9 e^{−nε/4096} once
+# √n exceeds 4096 (8C + ln 9/C). So it is never called proved.
+_FAST_SHARES: dict[str, tuple[float, float, bool, str]] = {
+    "expected-discrepancy": _size(1 / 4096, 9, "Bartlett, Boucheron & Lugosi, Theorem 10, as printed", proved=False),
+}
 
 
-def sample_size(criterion: str, n: int, held_out: float | None = None) -> SampleSize:
-    """The m and γ of a criterion, by name, for n samples; for a hold-out set m is its number of losses, `held_out`."""
-    if held_out is not None:
+def sample_size(criterion: str, n: int, held_out: float | None = None, *, fast: bool = False) -> SampleSize:
+    """The m and γ of a criterion, by name, for n samples; for a hold-out set m is its number of losses, `held_out`.
+
+    Parameters
+    ----------
+    fast : the m of the fast-rate form, P[e_out > R + ε] ≤ γ e^{−mε}.
+
+    Raises
+    ------
+    ValueError
+        For a criterion whose m is not known.
+    """
+    if held_out is not None and not fast:
         return SampleSize(float(held_out), 1.0, True, "Hoeffding's inequality on held-out losses")
-    share, gamma, proved, source = _SHARES.get(criterion, _CONVENTION)
+    known = _FAST_SHARES if fast else _SHARES
+    if criterion not in known:
+        name = "penalized-fast" if fast else "penalized"
+        function = name.replace("-", "_")
+        raise ValueError(
+            f'rule "{name}" knows no m for criterion {criterion!r}, only for {", ".join(known)}; give one with '
+            f"functools.partial(outsample.rules.{function}, m=…)"
+        )
+    share, gamma, proved, source = known[criterion]
     return SampleSize(share * n, gamma, proved, source)
 
 
@@ -198,6 +310,8 @@ class OracleTerms:
     remainder : √(ln(2γe)/(2m)), or ln(2γe)/m in the fast-rate form.
     penalized : (models,) what the rule minimises, R_k + log_term.
     size : the criterion's m and γ.
+    loss_range : what the logarithmic term and the remainder are multiplied by; 1 for losses in [0, 1].
+    fast : whether these are the terms of the fast-rate form (Theorem 2).
     """
 
     approximation: Floats
@@ -206,6 +320,8 @@ class OracleTerms:
     remainder: float
     penalized: Floats
     size: SampleSize
+    loss_range: float = 1.0
+    fast: bool = False
 
     @property
     def total(self) -> Floats:
@@ -216,6 +332,16 @@ class OracleTerms:
     def chosen(self) -> int:
         """The position of the model of least penalised risk, the simplest of ties."""
         return int(np.argmin(np.where(np.isnan(self.penalized), np.inf, self.penalized)))
+
+    def tail_bound(self, delta: float = 0.05) -> float:
+        """What the error of the chosen model exceeds with probability at most δ, however many models there are.
+
+        Its penalised risk plus √(ln(2γ/δ)/(2m)) (Theorem 1), or plus ln(2γ/δ)/m in the fast-rate form (Theorem 2). A
+        guarantee where `size.proved`, and for losses in [0, 1].
+        """
+        tail = math.log(2 * self.size.gamma / probability("delta", delta))
+        deviation = tail / self.size.m if self.fast else math.sqrt(tail / (2 * self.size.m))
+        return float(self.penalized[self.chosen] + self.loss_range * deviation)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain Python values."""
@@ -249,9 +375,16 @@ def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False
     loss that is not in [0, 1] the logarithmic term and the remainder are multiplied by the largest in-sample risk, at
     most by the risk of predicting without X.
     """
-    size = sample_size(curve.criterion, curve.n_samples, curve.held_out)
-    if m is not None:
-        size = SampleSize(float(m), size.gamma, proved=False, source="given")
+    if np.isnan(curve.in_sample).all():
+        raise ValueError(
+            f"rule: oracle terms need in-sample risks, and criterion {curve.criterion!r} fits no model to all rows; "
+            'use criterion "kfold" or rule "minimum"'
+        )
+    if m is None:
+        size = sample_size(curve.criterion, curve.n_samples, curve.held_out, fast=fast)
+    else:
+        gamma = _SHARES[curve.criterion][1] if curve.criterion in _SHARES else 1.0
+        size = SampleSize(float(m), gamma, proved=False, source="given")
     loss_range = _loss_range(curve)
     price = log_term(len(curve), size.m, fast=fast, loss_range=loss_range)
     tail = math.log(2 * size.gamma * math.e)
@@ -262,6 +395,8 @@ def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False
         remainder=loss_range * (tail / size.m if fast else math.sqrt(tail / (2 * size.m))),
         penalized=curve.out_sample + price,
         size=size,
+        loss_range=loss_range,
+        fast=fast,
     )
 
 

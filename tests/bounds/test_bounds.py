@@ -9,7 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+import outsample
 from outsample import bounds
+from outsample.hypotheses import StumpClassifier, stump_hypotheses, threshold_hypotheses
 
 DELTAS = [0.9, 0.5, 0.1, 0.05, 0.01, 1e-6]
 SIZES = [1, 10, 100, 10_000]
@@ -23,6 +25,9 @@ ONE_OF_EACH = [
     *(lambda n, delta, f=f: f(in_sample=0.1, complexity=0.2, n=n, delta=delta) for f in BY_COMPLEXITY),
     lambda n, delta: bounds.permutation_complexity_bound(complexity=0.2, n=n, delta=delta),
     lambda n, delta: bounds.one_permutation_bound(complexity=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.one_label_bootstrap_bound(complexity=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.voting_margin_bound(below=0.1, margin=0.5, complexity=0.2, n=n, delta=delta),
+    lambda n, delta: bounds.gaussian_bound(in_sample=0.1, complexity=0.2, n=n, delta=delta),
     lambda n, delta: bounds.vc_bound(in_sample=0.1, dimension=3, n=n, delta=delta),
     lambda n, delta: bounds.shatter_bound(in_sample=0.1, log_shatter=3, n=n, delta=delta),
     lambda n, delta: bounds.vc_entropy_bound(in_sample=0.1, log_shatter=3, n=n, delta=delta),
@@ -196,3 +201,62 @@ def test_bad_linear_models():
         bounds.linear_margin_bound(LogisticRegression().fit(X, y), X, y)
     with pytest.raises(ValueError, match="no fitted linear classifier"):
         bounds.linear_margin_bound(SVC(kernel="rbf").fit(X, y % 2), X, y % 2)
+
+
+def test_corollary_4_from_its_own_terms_against_the_bound_by_complexity():
+    """Theorem 4 makes them one: P_in = 2 ê_gen + ȳ E[ḡ] in 0–1 units."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0.5, 1, -1)
+    options = {"random_state": 0}
+    estimate = outsample.estimate(StumpClassifier(), X, y, criterion=outsample.Permutation(20), **options)
+    complexity = outsample.permutation_complexity(StumpClassifier(), X, y, n_draws=20, **options)
+    direct = bounds.optimism_bound(
+        in_sample=estimate.in_sample,
+        optimism=estimate.optimism,
+        mean_label=y.mean(),
+        mean_prediction=complexity.mean_product / y.mean(),
+        n=60,
+    )
+    by_complexity = bounds.permutation_bound(in_sample=estimate.in_sample, complexity=complexity.value, n=60)
+    assert direct.value == pytest.approx(by_complexity.value)
+    squared = 4 * estimate.in_sample + 2 * (4 * estimate.optimism) + 4 * complexity.mean_product
+    assert direct.printed == pytest.approx((squared + 4 * math.sqrt(8 / 60 * math.log(12 / 0.05))) / 4)
+    with pytest.raises(ValueError, match="mean_label must be"):
+        bounds.optimism_bound(in_sample=0.1, optimism=0.1, mean_label=2.0, mean_prediction=0.0, n=9)
+
+
+def test_lemma_7_by_simulation():
+    """B_in ≤ value of one draw + √((2/n) ln(1/δ)) in at least 1 − δ of the draws."""
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(30) < 0.4, 1, -1)
+    hypotheses = stump_hypotheses(rng.normal(size=(30, 2)))
+    values = hypotheses.maxima(rng.choice(y, (3000, 30)))
+    for delta in (0.5, 0.1, 0.01):
+        limits = bounds.one_label_bootstrap_bound(complexity=values, n=30, delta=delta).value
+        assert np.mean(values.mean() <= limits) >= 1 - delta
+
+
+@pytest.mark.parametrize("n", [5, 9])
+def test_complexity_of_a_vc_class_against_enumeration(n):
+    """Thresholds have VC dimension 2, both directions included."""
+    rng = np.random.default_rng(0)
+    hypotheses = threshold_hypotheses(rng.normal(size=n))
+    y = np.where(np.arange(n) < 2, 1, -1)
+    most = {"n_draws": 2**n, "random_state": 0}
+    R = outsample.rademacher_complexity(hypotheses, None, y, **most).value
+    B = outsample.label_bootstrap_complexity(hypotheses, None, y, **most).value
+    P = outsample.permutation_complexity(hypotheses, None, y, **most).value
+    assert bounds.vc_complexity(dimension=2, n=n) >= R
+    assert bounds.vc_complexity(dimension=2, n=n, scheme="label-bootstrap", mean_label=y.mean()) >= B
+    assert bounds.vc_complexity(dimension=2, n=n, scheme="permutation", mean_label=y.mean()) >= P
+
+
+def test_complexity_of_a_vc_class_against_its_formula():
+    assert bounds.vc_complexity(dimension=3, n=400) == pytest.approx(
+        math.sqrt(2 * 3 * math.log(math.e * 400 / 3) / 400)
+    )
+    assert bounds.vc_complexity(dimension=50, n=10) == 1.0
+    assert bounds.gaussian_bound(in_sample=0.1, complexity=0.1, n=100).value == pytest.approx(
+        0.1 + math.sqrt(math.pi / 2) * 0.1 + 3 * math.sqrt(math.log(40) / 200)
+    )

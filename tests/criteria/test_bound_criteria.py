@@ -1,15 +1,20 @@
 """Criteria that are bounds against the pure functions they call."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import bounds
 from outsample.criteria.bounds import DiscrepancyBound, MarginBound, PermutationBound, RademacherBound, VCBound
+from outsample.hypotheses import HypothesisSet, stump_hypotheses
 from outsample.problem import pose
+from outsample.rules import sample_size
 
 
 def data(n=60):
@@ -105,3 +110,67 @@ def test_bad_input():
         outsample.estimate(LogisticRegression(), X, y, criterion="vc-bound", sample_weight=np.arange(1, 61))
     with pytest.raises(ValueError, match="no fitted linear classifier"):
         MarginBound().curve(problem)
+
+
+def test_vc_entropy_bound_against_pure_function():
+    problem, *_ = tree_problem()
+    by_dimension = outsample.VCEntropyBound(dimension=[2, 4, 30]).curve(problem)
+    expected = bounds.empirical_vc_bound(in_sample=problem.in_sample, dimension=[2, 4, 30], n=60)
+    assert by_dimension.out_sample == pytest.approx(expected.value)
+    by_count = outsample.VCEntropyBound(log_shatter=lambda params: 3.0 * params["max_leaf_nodes"]).curve(problem)
+    expected = bounds.vc_entropy_bound(in_sample=problem.in_sample, log_shatter=[6, 12, 90], n=60)
+    assert by_count.out_sample == pytest.approx(expected.value)
+    assert sample_size("vc-entropy-bound", 160).m == 2
+
+
+def test_vc_entropy_bound_counts_stumps_and_lines():
+    X, y = data(30)
+    stump = outsample.estimate(outsample.StumpClassifier(), X, y, criterion="vc-entropy-bound", random_state=0)
+    labellings = stump_hypotheses(X).shatter_coefficient
+    expected = bounds.vc_entropy_bound(in_sample=stump.in_sample, log_shatter=np.log(labellings), n=30)
+    assert stump.out_sample == pytest.approx(expected.value)
+    line = outsample.estimate(LogisticRegression(), X, y, criterion="vc-entropy-bound", random_state=0)
+    expected = bounds.vc_entropy_bound(in_sample=line.in_sample, log_shatter=bounds.log_dichotomies(30, 3), n=30)
+    assert line.out_sample == pytest.approx(expected.value)
+    with pytest.raises(ValueError, match="does not know in how many ways DecisionTreeClassifier"):
+        outsample.estimate(DecisionTreeClassifier(), X, y, criterion="vc-entropy-bound")
+
+
+def test_effective_dimension_in_the_vc_entropy_bound():
+    X, y = data(40)
+    criterion = outsample.VCEntropyBound(dimension="effective", n_draws=10)
+    found = outsample.estimate(LogisticRegression(), X, y, criterion=criterion, random_state=0)
+    assert any("not proved" in note for note in found.notes)
+    assert found.n_fits > 10
+    with pytest.raises(ValueError, match="not both"):
+        outsample.VCEntropyBound(log_shatter=1.0, dimension=2.0)
+
+
+def separable(X, labels):
+    """Whether a hyperplane with an intercept separates the labels, by linear programming."""
+    Z = labels[:, None] * np.column_stack([X, np.ones(len(X))])
+    return linprog(np.zeros(Z.shape[1]), A_ub=-Z, b_ub=-np.ones(len(X)), bounds=(None, None)).status == 0
+
+
+@pytest.mark.parametrize(("n", "d"), [(5, 1), (6, 2), (5, 3)])
+def test_dichotomies_and_dimension_of_hyperplanes_against_enumeration(n, d):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    labellings = [s for s in itertools.product([-1.0, 1.0], repeat=n) if separable(X, np.array(s))]
+    assert np.exp(bounds.log_dichotomies(n, d + 1)) == pytest.approx(len(labellings))
+    found = outsample.empirical_vc_dimension(LogisticRegression(), X)
+    assert found == HypothesisSet(np.array(labellings)).vc_dimension() == d + 1
+
+
+def test_empirical_dimension_of_points_in_a_subspace():
+    line = np.outer(np.arange(6.0), [1.0, 2.0, -1.0]) + 5
+    assert outsample.empirical_vc_dimension(LogisticRegression(), line) == 2
+    assert outsample.empirical_vc_dimension(outsample.StumpClassifier(), line[:, :1]) == 2
+    assert outsample.empirical_vc_dimension(stump_hypotheses(line)) == 2
+    with pytest.raises(ValueError, match="use effective_vc_dimension"):
+        outsample.empirical_vc_dimension(DecisionTreeClassifier(), line)
+
+
+def test_margin_bound_of_kernel_machines_as_a_criterion():
+    X, y = data()
+    found = outsample.estimate(SVC(), X, y, criterion=MarginBound(), random_state=0)
+    assert found.out_sample == pytest.approx(bounds.kernel_margin_bound(SVC().fit(X, y), X, y).value)

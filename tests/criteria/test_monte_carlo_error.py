@@ -30,7 +30,13 @@ TWO = (SIGNAL + RNG.normal(size=100) > 0.5).astype(int)
 
 RIDGE, NEIGHBORS = Ridge(10.0), KNeighborsRegressor(5)
 TREE, VOTES = DecisionTreeRegressor(max_leaf_nodes=6, random_state=0), KNeighborsClassifier(5)
-LEAVES, BAYES = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0), GaussianNB()
+
+
+class RefittedBayes(GaussianNB):
+    """A learner that no path knows, so that it is refitted."""
+
+
+LEAVES, BAYES = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0), RefittedBayes()
 
 CASES = [
     (Permutation(10), (TREE, LEAVES, VOTES)),

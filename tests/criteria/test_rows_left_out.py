@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample.criteria.cross_validation import CrossValidation, HoldOut
@@ -125,7 +125,7 @@ def test_weighted_leave_one_out_against_brute_force():
         assert curve.out_sample[m] == pytest.approx(np.average(losses, weights=weight), rel=1e-8)
 
 
-@pytest.mark.parametrize("head", [StandardScaler(), FunctionTransformer(lambda X: X - X.mean(axis=0))])
+@pytest.mark.parametrize("head", [MinMaxScaler(), FunctionTransformer(lambda X: X - X.mean(axis=0))])
 def test_a_head_that_sees_other_rows_is_refitted(head):
     X, y = DIABETES
     model = make_pipeline(head, Ridge())
@@ -148,7 +148,14 @@ def test_scorer_judges_left_out_predictions_together():
     X, y = DIABETES
     curve = LeaveOneOut(keep_predictions=True).curve(pose(Ridge(), X, y, loss="r2"))
     assert -curve.out_sample[0] == pytest.approx(r2_score(y, curve.out_of_fold[0]), rel=1e-12)
-    assert curve.standard_error is None
+    assert curve.standard_error[0] == pytest.approx(error_of_r2(y, curve.out_of_fold[0]), rel=1e-9)
+
+
+def error_of_r2(y, predicted):
+    """By the delta method: r2 is one minus a ratio of two means."""
+    base = np.square(y - y.mean())
+    apart = (np.square(y - predicted) - (1 - r2_score(y, predicted)) * base) / base.mean()
+    return apart.std(ddof=1) / np.sqrt(len(y))
 
 
 def test_error_bars_against_their_definitions():

@@ -47,8 +47,10 @@ CLASSIFIERS = {
 FOR_TWO_CLASSES = {name for name in CRITERIA if "bound" in name or "discrepancy" in name or name == "rademacher"}
 LINEAR = {"fpe", "aic", "bic", "cp", "gcv", "vc"}
 SERVED = {
+    "oob": set(),
     "alo": {"logistic", "ridge", "least squares", "scaled ridge"},
     "vc-bound": {"logistic"},
+    "vc-entropy-bound": {"logistic"},
     "margin-bound": {"logistic"},
 }
 QUICK = {
@@ -56,7 +58,7 @@ QUICK = {
     "bootstrap": Bootstrap(9),
     "optimism-bootstrap": Bootstrap(9, "optimism"),
 }
-QUICK |= {kind: Bootstrap(9, kind) for kind in ("632", "632+")}
+QUICK |= {kind: Bootstrap(9, kind) for kind in ("632", "632+")} | {"bag-bootstrap": Bootstrap(9, "bags")}
 
 
 def cases(criteria):
@@ -94,7 +96,7 @@ def test_a_weight_of_one_is_no_weight(criterion, learner, y):
 
 
 @pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)])
-@pytest.mark.parametrize("criterion", sorted(set(CRITERIA) - FOR_TWO_CLASSES - LINEAR - {"alo"}))
+@pytest.mark.parametrize("criterion", sorted(set(CRITERIA) - FOR_TWO_CLASSES - LINEAR - {"alo", "oob"}))
 def test_equal_weights_are_no_weights_where_the_learner_ignores_their_scale(criterion, learner):
     heavy = estimate(learner, X, REAL, criterion=criterion, sample_weight=np.full(N, 4.0), random_state=1)
     assert numbers(heavy) == pytest.approx(numbers(estimate(learner, X, REAL, criterion=criterion, random_state=1)))

@@ -103,8 +103,8 @@ def test_leave_one_out_of_pairs_is_the_same_by_refitting(fast):
 
 
 TWO = np.flatnonzero(y < 2)[::4]
-FOR_OTHER_LEARNERS = {"alo", "aic", "bic", "cp", "fpe", "gcv", "vc", "vc-bound", "margin-bound"}
-SLOW = {"nested-kfold", "bootstrap", "632", "optimism-bootstrap"}
+FOR_OTHER_LEARNERS = {"alo", "oob", "aic", "bic", "cp", "fpe", "gcv", "vc", "vc-bound", "vc-entropy-bound"}
+SLOW = {"nested-kfold", "bootstrap", "bag-bootstrap", "632", "optimism-bootstrap"}
 
 
 @pytest.mark.parametrize("name", sorted(set(CRITERIA) - FOR_OTHER_LEARNERS - SLOW))

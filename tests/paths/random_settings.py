@@ -17,6 +17,7 @@ import numpy as np
 from contract import reference_predictions
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -31,9 +32,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, RobustScaler, SplineTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -170,6 +174,23 @@ def committees(o: Options):
     return learner, "n_estimators", o.whole_numbers(1, 9)
 
 
+def generative(o: Options):
+    """Densities in each class; and Gaussian processes, which are linear smoothers."""
+    if not o.classifies:
+        kernel = o.one_of(1.0, 3.0) * RBF(o.one_of(0.5, 2.0)) + WhiteKernel(o.one_of(0.1, 1.0))
+        learner = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=o.one_of(True, False))
+        return learner, "alpha", o.numbers(1e-2, 10)
+    return o.one_of(
+        (GaussianNB(), "var_smoothing", o.numbers(1e-9, 1)),
+        (LinearDiscriminantAnalysis(solver=o.one_of("lsqr", "eigen")), "shrinkage", o.numbers(1e-2, 1)),
+        (LinearDiscriminantAnalysis(), "n_components", [1]),
+        (QuadraticDiscriminantAnalysis(), "reg_param", o.numbers(1e-2, 1)),
+        (QuadraticDiscriminantAnalysis(solver="eigen"), "shrinkage", o.numbers(1e-2, 1)),
+        (NearestCentroid(priors=o.one_of("uniform", "empirical")), "shrink_threshold", o.numbers(1e-2, 3)),
+        (BernoulliNB(binarize=o.one_of(0.0, 1.0), fit_prior=o.one_of(True, False)), "alpha", o.numbers(1e-3, 10)),
+    )
+
+
 def nested_columns(o: Options):
     if o.classifies:
         return None
@@ -196,6 +217,7 @@ LEARNERS = {
     histogram_boosting: DIRECT,
     committees: DIRECT,
     nested_columns: ITERATIVE,
+    generative: DIRECT,
 }
 
 ORDER_TIES = (trees, neighbours, support_vectors)

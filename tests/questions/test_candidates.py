@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample.paths.refit import RefitPath
-from outsample.questions.candidates import branches, candidates_of
+from outsample.questions.candidates import branches, candidates_of, checked_grids
 from outsample.questions.contest import least_first
 
 
@@ -93,3 +96,11 @@ def test_models_that_differ_by_rounding_alone_keep_their_order():
     optimism = np.array([2e-17, 0.3, -1e-17, np.nan, 0.1])
     np.testing.assert_array_equal(least_first(optimism, scale=1.0), [0, 2, 4, 1, 3])
     np.testing.assert_array_equal(least_first(optimism, scale=1e-9), [2, 0, 4, 1, 3])
+
+
+def test_parameters_that_a_booster_takes_but_does_not_list():
+    lightgbm = pytest.importorskip("lightgbm")
+    checked_grids(lightgbm.LGBMClassifier(), {"scale_pos_weight": [1.0, 2.0]})
+    checked_grids(make_pipeline(StandardScaler(), lightgbm.LGBMClassifier()), {"lgbmclassifier__max_bin": [15, 255]})
+    with pytest.raises(ValueError, match="no parameter"):
+        checked_grids(make_pipeline(StandardScaler(), lightgbm.LGBMClassifier()), {"standardscaler__max_bin": [15]})

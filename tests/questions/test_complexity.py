@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample.hypotheses import HypothesisSet, StumpClassifier, stump_hypotheses
@@ -199,3 +199,122 @@ def test_bad_labels(complexity):
         complexity(LogisticRegression(), X, y, n_draws=0)
     with pytest.raises(ValueError, match="one label per sample"):
         complexity(stump_hypotheses(X), None, y[:5])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_absolute_values_against_enumeration(share):
+    """max_h |Σ y^π_i h(x_i)| over a set that is not closed under negation, over all permutations."""
+    X, y = problem(6, seed=1, share=share)
+    half = HypothesisSet(np.where(np.sort(X[:, 0])[:, None] < X[:, [0]].T, 1, -1), classes=(-1, 1))
+    orders = [y[list(order)] for order in itertools.permutations(range(6))]
+    expected = np.mean([np.abs(half.signs @ order).max() / 6 for order in orders])
+    found = outsample.permutation_complexity(half, None, y, n_draws=100, absolute=True)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+    assert found.value > outsample.permutation_complexity(half, None, y, n_draws=100).value
+    both = outsample.permutation_complexity(half.closed_under_negation(), None, y, n_draws=100)
+    assert found.value == pytest.approx(both.value, abs=1e-12)
+    assert "absolute" in found.kind
+
+
+@pytest.mark.parametrize("complexity", [*COMPLEXITIES, outsample.gaussian_complexity])
+def test_absolute_values_of_a_learner_against_the_set_itself(complexity):
+    X, y = problem(6, seed=2)
+    hypotheses = stump_hypotheses(X)
+    options = {"n_draws": 200, "random_state": 0, "absolute": True}
+    exact, fitted = complexity(hypotheses, None, y, **options), complexity(StumpClassifier(), X, y, **options)
+    error = max(1e-12, 4 * exact.monte_carlo_error, 4 * fitted.monte_carlo_error)
+    assert fitted.value == pytest.approx(exact.value, abs=error)
+
+
+def test_absolute_expected_discrepancy_against_definition():
+    """E_σ sup_h |(2/n) Σ σ_i ℓ_i| over all signs, for hypotheses that are not closed under negation."""
+    X, y = problem(5, seed=4)
+    half = HypothesisSet(np.where(np.sort(X[:, 0])[:, None] < X[:, [0]].T, 1, -1), classes=(-1, 1))
+    losses = half.signs != y
+    expected = np.mean([np.abs(2 / 5 * losses @ signs).max() for signs in all_signs(5)])
+    found = outsample.expected_discrepancy(half, None, y, n_draws=100, absolute=True)
+    assert found.exhaustive
+    assert found.value == pytest.approx(expected, abs=1e-12)
+
+
+def test_gaussian_complexity_against_rademacher_and_definition():
+    X, y = problem(7)
+    hypotheses = stump_hypotheses(X)
+    found = outsample.gaussian_complexity(hypotheses, None, y, n_draws=4000, random_state=0)
+    rng = np.random.default_rng(5)
+    g = rng.normal(size=(20_000, 7))
+    expected = (g @ hypotheses.signs.T).max(axis=1) / 7
+    error = math.hypot(found.monte_carlo_error, expected.std() / math.sqrt(20_000))
+    assert found.value == pytest.approx(expected.mean(), abs=4 * error)
+    R = outsample.rademacher_complexity(hypotheses, None, y, n_draws=200).value
+    assert math.sqrt(math.pi / 2) * found.value + 4 * found.monte_carlo_error >= R
+
+
+def test_gaussian_complexity_of_a_risk_minimiser_is_that_of_its_set():
+    X, y = problem(9)
+    options = {"n_draws": 40, "random_state": 3}
+    exact = outsample.gaussian_complexity(stump_hypotheses(X), None, y, **options)
+    fitted = outsample.gaussian_complexity(StumpClassifier(), X, y, **options)
+    np.testing.assert_allclose(fitted.draws, exact.draws, atol=1e-12)
+    assert not fitted.lower_bound
+
+
+def test_other_multipliers():
+    X, y = problem(30)
+    tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    options = {"n_draws": 20, "random_state": 0}
+    signs = outsample.multiplier_complexity(KNeighborsClassifier(3), X, y, multiplier="rademacher", **options)
+    assert 0 < signs.value < 1
+    for multiplier in ("uniform", "laplace", lambda rng, n: rng.standard_t(5, n)):
+        assert outsample.multiplier_complexity(tree, X, y, multiplier=multiplier, **options).value > 0
+    grown = outsample.gaussian_complexity(tree, X, y, param="max_leaf_nodes", values=[2, 8], **options)
+    assert grown.value[0] < grown.value[1]
+    with pytest.raises(ValueError, match="takes no weights in fit"):
+        outsample.gaussian_complexity(KNeighborsClassifier(3), X, y, **options)
+    with pytest.raises(ValueError, match="multiplier must be one of"):
+        outsample.multiplier_complexity(tree, X, y, multiplier="gausian")
+
+
+def test_draws_of_an_estimate_against_theorems_1_and_2():
+    """Per draw: e_out = s_y² + mean (g − ȳ)², e_gen = (2/n) Σ (y^π − ȳ) g, in 0–1 units a quarter of it."""
+    X, y = problem(40, share=0.3)
+    tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    found = outsample.estimate(tree, X, y, criterion=outsample.Permutation(6), random_state=0)
+    np.testing.assert_allclose(found.draw_out_sample - found.draw_in_sample, found.draws)
+    from outsample.problem import pose
+    from outsample.resampling.labels import FreePermutation, LabelDraws
+    from outsample.running.run import LABEL_DRAWS, child_seed
+
+    posed = pose(tree, X, y, random_state=0)
+    drawn = LabelDraws(FreePermutation(), posed.y, 6, child_seed(posed.seed, LABEL_DRAWS))
+    for i in range(6):
+        labels = 2.0 * drawn[i] - 1
+        g = tree.fit(X, labels).predict(X)
+        assert found.draw_in_sample[i] == pytest.approx(np.mean((labels - g) ** 2) / 4)
+        assert found.draw_out_sample[i] == pytest.approx((y.var() + np.mean((g - y.mean()) ** 2)) / 4)
+        assert found.draws[i] == pytest.approx(2 * np.mean((labels - y.mean()) * g) / 4)
+
+
+def test_effective_parameters_against_the_smoother_matrix():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(25, 4)), rng.normal(size=25)
+    alphas = [0.1, 3.0, 50.0]
+    found = outsample.effective_parameters(Ridge(), X, y, param="alpha", values=alphas)
+    without = outsample.effective_parameters(Ridge(fit_intercept=False), X, y, param="alpha", values=alphas)
+    for fit_intercept, values in ((True, found), (False, without)):
+        for alpha, value in zip(sorted(alphas, reverse=True), values, strict=True):
+            S = np.column_stack(
+                [Ridge(alpha=alpha, fit_intercept=fit_intercept).fit(X, e).predict(X) for e in np.eye(25)]
+            )
+            assert value == pytest.approx(np.trace(S) + 1 - S.sum() / 25)
+    assert outsample.effective_parameters(LinearRegression(), X, y) == pytest.approx(5)
+    with pytest.raises(ValueError, match="not known to be linear in y"):
+        outsample.effective_parameters(DecisionTreeRegressor(), X, y)
+
+
+def test_permutation_estimate_of_ridge_against_effective_parameters():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(25, 4)), rng.normal(size=25)
+    found = outsample.estimate(Ridge(alpha=7.0), X, y, criterion="permutation")
+    worth = float(outsample.effective_parameters(Ridge(alpha=7.0), X, y)[0])
+    assert found.optimism == pytest.approx(2 * y.var(ddof=1) / 25 * (worth - 1))

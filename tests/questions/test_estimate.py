@@ -355,11 +355,12 @@ def test_the_call_of_the_readme():
     assert len(str(result).split("\n")) == 3
 
 
-@pytest.mark.parametrize("criterion", ["permutation", "bootstrap", "covariance"])
+@pytest.mark.parametrize("criterion", ["permutation", "covariance"])
 def test_draws_alone_make_no_interval_of_a_score_of_whole_sets(criterion):
-    found = outsample.estimate(LogisticRegression(), X, BINARY, loss="roc_auc", criterion=criterion, random_state=0)
+    unknown = make_scorer(lambda y, predicted: float(np.median(y == predicted)) + np.mean(y == predicted) ** 2)
+    found = outsample.estimate(LogisticRegression(), X, BINARY, loss=unknown, criterion=criterion, random_state=0)
     assert found.monte_carlo_error > 0
-    with pytest.raises(ValueError, match=r"no interval: .*no standard error.*'roc_auc'"):
+    with pytest.raises(ValueError, match=r"no interval: .*no standard error"):
         found.interval()
 
 

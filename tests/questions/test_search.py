@@ -222,13 +222,22 @@ class NeverFitted(KNeighborsClassifier):
 
 NEVER = NeverFitted()
 REFUSED = {
-    "refit": (GridSearch(NEVER, {"n_neighbors": [1]}, refit="f1"), "refit='f1' names one of several metrics"),
-    "refit function": (
-        GridSearch(NEVER, {"n_neighbors": [1]}, refit=len),
-        "refit must be True or False, got <built-in",
+    "refit": (GridSearch(NEVER, {"n_neighbors": [1]}, refit=3), "The 'refit' parameter of GridSearch must be"),
+    "error_score": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score="foo"), "'error_score' .*Got 'foo' instead"),
+    "error_score None": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score=None), "'error_score' .*Got None instead"),
+    "scoring": (GridSearch(NEVER, {"n_neighbors": [1]}, scoring="foo"), "'scoring' parameter .*Got 'foo' instead"),
+    "two words for one thing": (
+        GridSearch(NEVER, {"n_neighbors": [1]}, scoring="accuracy", loss="zero-one"),
+        "loss='zero-one' and scoring='accuracy' say the same thing",
     ),
-    "error_score": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score="foo"), "a number or \"raise\", got 'foo'"),
-    "error_score None": (GridSearch(NEVER, {"n_neighbors": [1]}, error_score=None), 'a number or "raise", got None'),
+    "two ways to split": (
+        GridSearch(NEVER, {"n_neighbors": [1]}, cv=3, criterion="632"),
+        "cv=3 asks for cross-validation, criterion='632' says itself how rows are split; give one of them",
+    ),
+    "several metrics": (
+        GridSearch(NEVER, {"n_neighbors": [1]}, scoring=["accuracy", "f1_macro"]),
+        "refit must be set to a scorer key",
+    ),
     "key": (GridSearch(NEVER, {1: [1]}), "param_grid: the name of a parameter is text, got 1"),
     "key of many": (
         GridSearch(NEVER, [{"n_neighbors": [1]}, {None: [1]}]),
@@ -331,7 +340,9 @@ def test_metadata_routing(diabetes, routing):
     X, y = diabetes
     weight = np.ones(len(y))
     with config_context(enable_metadata_routing=routing):
-        inner = Ridge().set_fit_request(sample_weight=True) if routing else Ridge()
+        inner = Ridge()
+        if routing:
+            inner.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearch(inner, {"alpha": [1.0, 10.0]}).fit(X, y, sample_weight=weight)
         scaler = StandardScaler().set_fit_request(sample_weight=False) if routing else StandardScaler()
         pipeline = make_pipeline(scaler, GridSearch(inner, {"alpha": [1.0, 10.0]}))
@@ -341,8 +352,11 @@ def test_metadata_routing(diabetes, routing):
 
 
 def test_unknown_fit_parameter(iris):
-    with pytest.raises(TypeError, match="fit takes sample_weight and groups, got colour"):
-        GridSearch(KNeighborsClassifier(), {"n_neighbors": [1]}).fit(*iris, colour="red")
+    grid = {"n_neighbors": [1]}
+    with pytest.raises(ValueError, match="unexpected keyword argument 'colour'"):
+        GridSearch(KNeighborsClassifier(), grid).fit(*iris, colour="red")
+    with pytest.raises(TypeError, match=r"fit was given colour, .* criterion '632' does not pass it on; use cv="):
+        GridSearch(KNeighborsClassifier(), grid, criterion="632").fit(*iris, colour="red")
 
 
 def test_lives_inside_other_tools(iris):
@@ -402,8 +416,9 @@ def test_a_generator_as_random_state_seeds_the_sampled_settings(iris):
 def test_refit_false(iris):
     search = GridSearch(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, refit=False).fit(*iris)
     assert search.best_params_["n_neighbors"] in (1, 5)
-    with pytest.raises(AttributeError, match="refit=False"):
+    with pytest.raises(AttributeError, match="has no attribute 'predict'") as caught:
         search.predict(iris[0])
+    assert "refit=False" in str(caught.value.__cause__)
 
 
 def test_predict_before_fit():

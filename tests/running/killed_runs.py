@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation, Permutation
+from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation, Permutation, Race
 from outsample.running.store import Store
 
 KILLS = 22
@@ -55,6 +55,7 @@ class NotedTree(DecisionTreeClassifier):
 WORK = {
     "permutation": {"criterion": Permutation(40)},
     "kfold": {"criterion": CrossValidation(30)},
+    "race": {"criterion": Race(30, confidence=0.99, tolerance=0.001)},
     "632+": {"criterion": Bootstrap(40, "632+")},
     "nested-kfold": {"criterion": NestedCrossValidation(5, 3)},
     "honest": {"criterion": CrossValidation(8), "honest": "nested"},

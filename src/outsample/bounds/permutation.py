@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from outsample.bounds.record import (
@@ -48,6 +49,52 @@ def permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, de
         delta=delta,
         theorem="Magdon-Ismail & Mertsalov, Corollary 4, constants corrected",
         assumptions=SETTING,
+    )
+
+
+def optimism_bound(
+    *,
+    in_sample: ArrayLike,
+    optimism: ArrayLike,
+    mean_label: float,
+    mean_prediction: ArrayLike,
+    n: int,
+    delta: float = 0.05,
+) -> Bound:
+    """e_out of the risk minimiser from its permutation estimate: Corollary 4 as it is written.
+
+    e_in + 2 ê_gen + ȳ E[ḡ^π] + the deviations of `permutation_bound`, in 0–1 units: there P_in = 2 ê_gen + ȳ E[ḡ^π]
+    (Theorem 4). In the squared units of the paper the terms are e_in + 2 ê_gen + 4 ȳ E[ḡ^π].
+
+    Parameters
+    ----------
+    in_sample : error rate on the data.
+    optimism : ê_gen in 0–1 units, the `optimism` of `estimate(…, criterion="permutation")`.
+    mean_label : ȳ, the mean of the labels as −1 and 1.
+    mean_prediction : E[ḡ^π], the mean over draws of the mean prediction, −1 or 1, of the fit to permuted labels.
+    """
+    labels, predictions = (np.asarray(value, dtype=np.float64) for value in (mean_label, mean_prediction))
+    for name, values in (("mean_label", labels), ("mean_prediction", predictions)):
+        if not np.all(np.abs(values) <= 1):
+            raise ValueError(f"{name} must be a mean of labels −1 and 1, got {values.tolist()!r}")
+    complexity = 2 * np.asarray(optimism, dtype=np.float64) + labels * predictions
+    return permutation_bound(in_sample=in_sample, complexity=complexity, n=n, delta=delta)
+
+
+def one_label_bootstrap_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+    """B_in from the value max_h (1/n) Σ y*_i h(x_i) of a single draw of labels with replacement (Lemma 7).
+
+    B_in ≤ value + √((2/n) ln(1/δ)), by McDiarmid's inequality: one label moves the value by at most 2/n.
+    """
+    n, delta = whole_number("n", n), probability("delta", delta)
+    return limit(
+        check_complexity(complexity),
+        deviation(n, delta, 2),
+        n=n,
+        delta=delta,
+        bounds="label-bootstrap complexity",
+        theorem="Magdon-Ismail & Mertsalov, Lemma 7",
+        assumptions="labels drawn with replacement, two classes, a maximum over the whole hypothesis set",
     )
 
 

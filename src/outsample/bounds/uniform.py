@@ -1,4 +1,4 @@
-"""Bounds on the 0–1 error from other measures than permutation: Rademacher, VC, discrepancies, hold-out, margins.
+"""Bounds on the 0–1 error from other measures than permutation: Rademacher, VC, discrepancies, hold-out.
 
 Two classes unless said otherwise. R, V, D, … are named as in the sources.
 """
@@ -6,11 +6,11 @@ Two classes unless said otherwise. R, V, D, … are named as in the sources.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
+from scipy.special import gammaln, logsumexp
 
 from outsample.bounds.record import (
     Bound,
@@ -21,14 +21,10 @@ from outsample.bounds.record import (
     deviation,
     limit,
 )
-from outsample.checks import probability, whole_number
-from outsample.data.tables import Table, lend
-from outsample.running.arrays import Floats
+from outsample.checks import one_of, probability, whole_number
 
 INDEPENDENT = "independent samples and two classes"
 BARTLETT = "Bartlett, Boucheron & Lugosi"
-# As printed in Theorem 7.
-MARGIN_CONSTANT = 27.18
 
 
 def rademacher_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
@@ -42,6 +38,48 @@ def rademacher_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, del
         theorem="Bartlett & Mendelson 2002, Theorem 5",
         assumptions=f"{INDEPENDENT}; a complexity maximised over the whole hypothesis set",
     )
+
+
+def gaussian_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+    """e_in + √(π/2) G + 3√(ln(2/δ)/(2n)), G = E_g max_h (1/n) Σ g_i h(x_i) with standard normal g.
+
+    The Rademacher complexity R is at most √(π/2) G, and at most 1.
+    """
+    G = np.asarray(complexity, dtype=np.float64)
+    if not np.all(G >= 0):
+        raise ValueError(f"complexity must not be negative, got {complexity!r}")
+    as_rademacher = np.minimum(1.0, math.sqrt(math.pi / 2) * G)
+    bound = rademacher_bound(in_sample=in_sample, complexity=as_rademacher, n=n, delta=delta)
+    return replace(bound, theorem="Bartlett & Mendelson 2002, Lemma 4 and Theorem 5")
+
+
+SCHEMES = ("rademacher", "label-bootstrap", "permutation")
+
+
+def vc_complexity(*, dimension: ArrayLike, n: int, scheme: str = "rademacher", mean_label: float = 0.0) -> Numbers:
+    """An upper bound on the complexity of any class of VC dimension V on n points (Magdon-Ismail & Mertsalov, §3.4).
+
+    R ≤ √(2 ln S/n) with ln S ≤ V ln(en/V) (Sauer), by Massart's lemma on the maximum of S sums; no chaining, so that it
+    is above the best rate √(V/n) by a logarithm. Labels drawn with replacement have mean ȳ, which any hypothesis may
+    agree with: B_in ≤ |ȳ| + √(2 ln S/n). Permuted labels are within 1/√n of these (Lemma 6): P_in ≤ B_in + 1/√n. The
+    paper says that such bounds exist; the constants are ours.
+
+    Parameters
+    ----------
+    dimension : V, at least 1, or one per model.
+    scheme : "rademacher", "label-bootstrap" or "permutation".
+    mean_label : ȳ of labels −1 and 1; not used for "rademacher".
+    """
+    n = whole_number("n", n)
+    one_of("scheme", scheme, SCHEMES)
+    if not -1 <= mean_label <= 1:
+        raise ValueError(f"mean_label must be a mean of labels −1 and 1, got {mean_label!r}")
+    value = np.sqrt(2 * np.asarray(log_growth(dimension, n)) / n)
+    if scheme != "rademacher":
+        value = value + abs(mean_label)
+    if scheme == "permutation":
+        value = value + 1 / math.sqrt(n)
+    return as_number(np.minimum(1.0, value))
 
 
 def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Bound:
@@ -68,6 +106,22 @@ def log_growth(dimension: ArrayLike, n: int) -> Numbers:
     if not np.all(V >= 1):
         raise ValueError(f"dimension must be at least 1, got {dimension!r}")
     return as_number(np.where(n > V, V * (1 + np.log(n / V)), n * math.log(2)))
+
+
+def log_dichotomies(n: int, dimension: int) -> float:
+    """ln of 2 Σ_{k<r} C(n − 1, k): the ways in which hyperplanes through the origin of r dimensions label n points.
+
+    Exact for points in general position, an upper bound for any (Cover 1965). A hyperplane with an intercept in d
+    dimensions is one through the origin in r = d + 1, the rank of the table with a column of ones.
+
+    >>> round(math.exp(log_dichotomies(4, 3)))  # lines in the plane: all labellings of 4 points but two
+    14
+    """
+    n, r = whole_number("n", n), whole_number("dimension", dimension)
+    if r >= n:
+        return n * math.log(2)
+    k = np.arange(r)
+    return float(math.log(2) + logsumexp(gammaln(n) - gammaln(k + 1) - gammaln(n - k)))
 
 
 def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Bound:
@@ -157,76 +211,3 @@ def _check_log(log_shatter: ArrayLike) -> Numbers:
     if not np.all(values >= 0):
         raise ValueError(f"log_shatter is the logarithm of a count and cannot be negative, got {log_shatter!r}")
     return as_number(values)
-
-
-def margin_bound(*, mistakes: ArrayLike, margin: ArrayLike, radius: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """K/n + 27.18 √((1/n)(R²/γ²)(ln² n + 84)) + √((4/(n ln 2)) ln(4/δ)).
-
-    Parameters
-    ----------
-    mistakes : K, how many of the n points are not classified correctly with margin γ.
-    margin : γ, the distance from the hyperplane.
-    radius : R, the largest norm of a point.
-
-    The last term is what P[e_out > R_n + ε] ≤ 4 e^{−2mε²} with m = n ln 2 / 8 gives at δ.
-    """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    gamma, reach = (np.asarray(v, dtype=np.float64) for v in (margin, radius))
-    if not (np.all(gamma > 0) and np.all(reach > 0)):
-        raise ValueError(f"margin and radius must be positive, got {margin!r} and {radius!r}")
-    share = check_rate(np.asarray(mistakes, dtype=np.float64) / n, "mistakes / n")
-    gap = MARGIN_CONSTANT * (reach / gamma) * math.sqrt((math.log(n) ** 2 + 84) / n)
-    return limit(
-        share,
-        gap + deviation(n, delta / 4, 4 / math.log(2)),
-        n=n,
-        delta=delta,
-        theorem="Bartlett, Boucheron & Lugosi, Theorem 7",
-        assumptions="independent samples, two classes, a linear classifier of unit norm",
-    )
-
-
-def linear_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: float = 0.05) -> Bound:
-    """The margin bound of a fitted linear classifier, at the margin of the data where it is lowest.
-
-    Parameters
-    ----------
-    model : a fitted linear SVM or any classifier with `coef_`, `intercept_` and two classes; in a pipeline the
-        last step is read, on the data as that step sees them. The intercept counts as the weight of a constant
-        feature 1.
-    """
-    model, X = _last_step(model, X)
-    margins, radius = _signed_margins(model, X, y)
-    candidates = np.unique(margins[margins > 0])
-    if len(candidates) == 0:
-        raise ValueError("no point is on its right side of the hyperplane: the margin bound needs one")
-    mistakes = np.searchsorted(np.sort(margins), candidates, side="left")
-    bound = margin_bound(mistakes=mistakes, margin=candidates, radius=radius, n=len(margins), delta=delta)
-    best = int(np.argmin(bound.value))
-    return margin_bound(
-        mistakes=int(mistakes[best]), margin=as_number(candidates[best]), radius=radius, n=len(margins), delta=delta
-    )
-
-
-def _last_step(model: BaseEstimator, X: Table) -> tuple[BaseEstimator, Table]:
-    while isinstance(model, Pipeline):
-        X = lend(model, model[:-1].transform, X) if len(model.steps) > 1 else X
-        model = model.steps[-1][1]
-    return model, X
-
-
-def _signed_margins(model: BaseEstimator, X: Table, y: ArrayLike) -> tuple[Floats, float]:
-    """(distance of every point from the hyperplane, positive on its right side; the largest norm of a point)."""
-    weights = getattr(model, "coef_", None)
-    if weights is None or getattr(model, "kernel", "linear") != "linear":
-        raise ValueError(f"{type(model).__name__} is no fitted linear classifier: the margin bound reads coef_")
-    if len(model.classes_) != 2:
-        raise ValueError(
-            f"the margin bound is for two classes, {type(model).__name__} saw {len(model.classes_)}; "
-            "use holdout_bound, which takes any number"
-        )
-    w, b = np.ravel(np.asarray(weights)), float(np.ravel(model.intercept_)[0])
-    table = np.asarray(X, dtype=np.float64) if not hasattr(X, "toarray") else X.toarray()
-    signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
-    margins = signs * (table @ w + b) / math.sqrt(float(w @ w) + b * b)
-    return margins, math.sqrt(1 + float((table**2).sum(axis=1).max()))

@@ -97,7 +97,7 @@ GRID = Annotated[
     list[str] | None,
     typer.Option(help="Values of a parameter: name=2:50, name=2:50:4, name=a,b,c or name=0.01..100 (logarithmic)."),
 ]
-RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum or penalized.")]
+RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum, penalized, percentile …")]
 LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log, or a scikit-learn scorer.")]
 REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.checks import entry
 from outsample.curve.risk_curve import RiskCurve
-from outsample.data.learners import usual_score
+from outsample.data.learners import FitError, usual_score
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
 from outsample.losses.whole_set import OwnScore
 from outsample.problem import Problem
@@ -34,11 +34,13 @@ class Criterion(ABC):
     name : the word for it in results.
     stands_for_scikit_learn : whether its numbers, default loss and ties are those of scikit-learn's own searches.
     draws_labels : whether the optimism of its curves is measured on labels that carry no information.
+    joint : whether it judges all paths of a search together, so that models of different paths meet; see `together`.
     """
 
     name: ClassVar[str]
     stands_for_scikit_learn: ClassVar[bool] = False
     draws_labels: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
 
     def default_loss(self, learners: Iterable[Any]) -> Any:
         """The loss of a search over these learners that names none; None for the library's own default.
@@ -62,6 +64,13 @@ class Criterion(ABC):
         found = self._curve(problem)
         table = None if found.left_out is None else found.left_out.within_size()
         return replace(found, left_out=table, seconds=time.perf_counter() - start)
+
+    def together(self, problems: Sequence[Problem]) -> tuple[RiskCurve, dict[int, FitError]]:
+        """(one curve over the models of all problems, in their order; why models could not be fitted, by their place).
+
+        For criteria that are `joint`. The problems ask the same question of different paths.
+        """
+        raise NotImplementedError
 
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
@@ -164,10 +173,13 @@ CRITERIA: dict[str, Named] = {
     "resubstitution": Named("labels", "Resubstitution"),
     "holdout": Named("cross_validation", "HoldOut"),
     "kfold": Named("cross_validation", "CrossValidation", {"shuffle": True}),
+    "race": Named("race", "Race"),
     "loo": Named("leave_one_out", "LeaveOneOut"),
+    "oob": Named("out_of_bag", "OutOfBag"),
     "alo": Named("approximate", "ApproximateLeaveOneOut"),
     "nested-kfold": Named("nested", "NestedCrossValidation"),
     "bootstrap": Named("bootstrap", "Bootstrap"),
+    "bag-bootstrap": Named("bootstrap", "Bootstrap", {"kind": "bags"}),
     "632": Named("bootstrap", "Bootstrap", {"kind": "632"}),
     "632+": Named("bootstrap", "Bootstrap", {"kind": "632+"}),
     "optimism-bootstrap": Named("bootstrap", "Bootstrap", {"kind": "optimism"}),
@@ -187,6 +199,7 @@ CRITERIA: dict[str, Named] = {
     "rademacher-bound": Named("bounds", "RademacherBound"),
     "discrepancy-bound": Named("bounds", "DiscrepancyBound"),
     "vc-bound": Named("bounds", "VCBound"),
+    "vc-entropy-bound": Named("vc_entropy", "VCEntropyBound"),
     "margin-bound": Named("bounds", "MarginBound"),
 }
 

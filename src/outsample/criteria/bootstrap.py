@@ -32,10 +32,12 @@ from outsample.running.workers import results_of
 
 Counts = NDArray[np.intp]
 
-Kind = Literal["oob", "632", "632+", "optimism"]
-NAMES = {"oob": "bootstrap", "632": "632", "632+": "632+", "optimism": "optimism-bootstrap"}
+Kind = Literal["oob", "bags", "632", "632+", "optimism"]
+NAMES = {"oob": "bootstrap", "bags": "bag-bootstrap", "632": "632", "632+": "632+", "optimism": "optimism-bootstrap"}
 MEANINGS = {
     "oob": "of models fitted to bags of rows, judged on the rows they miss (pessimistic: a bag holds 63% of the rows)",
+    "bags": "of models fitted to bags of rows, the mean over bags of the risk on the rows each misses (pessimistic: a "
+    "bag holds 63% of the rows)",
     "632": "as .368 of the in-sample and .632 of the out-of-bag risk (too low for models that fit any labels)",
     "632+": "as a mean of in-sample and out-of-bag risk that leans to the latter the more the model overfits",
     "optimism": "its optimism measured between bags and the sample they were drawn from (too small for models that "
@@ -48,6 +50,8 @@ class Bootstrap(Criterion):
     """Fit to bags of rows drawn with replacement, judge on rows outside the bags.
 
     * "oob": each row's mean loss over the bags that miss it, then the mean over rows (Efron & Tibshirani's Err^(1)).
+    * "bags": the mean over bags of the risk on the rows that each misses; `fold_variance` is its variance over bags.
+      The same limit as "oob", with the bags that miss more rows counting no more than others. It has no standard error.
     * "632": .368 e_in + .632 e_oob (Efron 1983).
     * "632+": the weight of e_oob grows with the overfitting rate R = (e_oob − e_in)/(γ − e_in), γ the risk without
       information, the mean loss over all pairs of a label and a prediction (Efron & Tibshirani 1997). For any
@@ -61,7 +65,8 @@ class Bootstrap(Criterion):
     Estimates the expected loss on a new sample of the model fitted to all rows. `standard_error` is the infinitesimal
     jackknife after the bootstrap (Efron & Tibshirani 1997, §5), for "632" and "632+" with the influence of rows on
     the in-sample risk added and their weights taken as fixed; for "optimism" the spread of the in-sample losses,
-    enlarged to the level of the estimate; None for scorers. Its interval covers the estimate's own expectation over
+    enlarged to the level of the estimate. Of scorers it is the spread of the score plus influence that each row has in
+    the bags that miss it, for "oob" only. Its interval covers the estimate's own expectation over
     data sets: the bias of "oob" (upwards) and of "632" and "optimism" (downwards, for models that overfit) is not in
     it. `monte_carlo_error` is what finitely many bags add.
 
@@ -88,7 +93,7 @@ class Bootstrap(Criterion):
         bags = draw_bags(units, self.n_bags, child_seed(problem.seed, ROW_SPLITS, BAGS))
         if self.kind == "optimism":
             return self._by_optimism(problem, bags)
-        if not problem.loss.per_row:
+        if self.kind == "bags" or not problem.loss.per_row:
             return self._by_sets(problem, bags)
         return self._by_rows(problem, bags, units)
 
@@ -124,24 +129,31 @@ class Bootstrap(Criterion):
         return found.standard_error(1 - weight, by_unit(losses * share / share.sum(), units))
 
     def _by_sets(self, problem: Problem, bags: Counts) -> RiskCurve:
-        risks = np.stack(
-            [
-                problem.loss.risk(problem.y[out], predicted, None if problem.weight is None else problem.weight[out])
-                for out, predicted in zip(bags == 0, _outside(problem, bags), strict=True)
-                if out.any()
-            ]
-        )
+        judged, sums, often = [], np.zeros((len(problem.path), problem.n_samples)), np.zeros(problem.n_samples)
+        for out, predicted in zip(bags == 0, _outside(problem, bags), strict=True):
+            if out.any():
+                weight = None if problem.weight is None else problem.weight[out]
+                judged.append(problem.loss.risk(problem.y[out], predicted, weight))
+                sums[:, out] += problem.loss.row_values(problem.y[out], predicted, weight)
+                often += out
+        risks = np.stack(judged)
         risk, error = risks.mean(axis=0), risks.std(axis=0, ddof=1) / np.sqrt(len(risks))
+        rows = np.divide(sums, often, out=np.full_like(sums, np.nan), where=often > 0)
+        table = None if np.isnan(sums).any() else LeftOut(rows, problem.weight)
+        note = f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged"
         return self._record(
             problem,
             self._mixed(problem, risk),
+            standard_error=table.standard_error if table is not None and self.kind == "oob" else None,
             monte_carlo_error=self._carried(problem, risk, error),
-            notes=(f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged",),
+            left_out=table,
+            fold_variance=risks.var(axis=0, ddof=1) if len(risks) > 1 else None,
+            notes=() if problem.loss.per_row else (note,),
         )
 
     def _weight(self, problem: Problem, risk: Floats) -> Floats:
         """Weight of the out-of-bag risk, (models,)."""
-        if self.kind == "oob":
+        if self.kind in ("oob", "bags"):
             return np.ones(len(risk))
         if self.kind == "632":
             return weight_632(len(risk))

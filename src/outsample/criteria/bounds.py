@@ -138,6 +138,21 @@ class DiscrepancyBound(DrawnBound):
         return bounds.maximal_discrepancy_bound(in_sample=in_sample, discrepancy=complexity, n=n, delta=self.delta)
 
 
+PerModel = float | Sequence[float] | Callable[[dict[str, Any]], float]
+"""A number for every model of a path: the same for all, one each, simplest first, or a function of its parameters."""
+
+
+def per_model(name: str, given: PerModel, problem: Problem) -> Floats:
+    """A number for each model of the problem's path, (models,)."""
+    models = len(problem.path)
+    if callable(given):
+        return np.array([float(given(dict(params))) for params in problem.path.params])
+    numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    if len(numbers) not in (1, models):
+        raise ValueError(f"{name} has {len(numbers)} entries for {models} models; give one number, or one each")
+    return np.broadcast_to(numbers, (models,))
+
+
 @dataclass(frozen=True, eq=False)
 class VCBound(BoundCriterion):
     """The bound by VC dimension, see `outsample.bounds.vc_bound`.
@@ -148,7 +163,7 @@ class VCBound(BoundCriterion):
         model, simplest first. None knows linear classifiers only: the number of columns plus one.
     """
 
-    dimension: float | Sequence[float] | Callable[[dict[str, Any]], float] | None = None
+    dimension: PerModel | None = None
 
     name: ClassVar[str] = "vc-bound"
 
@@ -166,28 +181,22 @@ class VCBound(BoundCriterion):
         return self._recorded(problem, bound, problem.design.fits_per_draw)
 
     def _dimensions(self, problem: Problem) -> Floats:
-        models = len(problem.path)
-        if callable(self.dimension):
-            return np.array([float(self.dimension(dict(params))) for params in problem.path.params])
-        if self.dimension is None:
-            return np.full(models, self._linear_dimension(problem))
-        given = np.atleast_1d(np.asarray(self.dimension, dtype=np.float64))
-        if len(given) not in (1, models):
-            raise ValueError(f"dimension has {len(given)} entries for {models} models; give one number, or one each")
-        return np.broadcast_to(given, (models,))
-
-    def _linear_dimension(self, problem: Problem) -> float:
+        if self.dimension is not None:
+            return per_model("dimension", self.dimension, problem)
         if type(problem.path.estimator) not in LINEAR:
             raise ValueError(
                 f"criterion {self.name!r} does not know the VC dimension of {type(problem.path.estimator).__name__}; "
                 'pass VCBound(dimension=…), measure it with effective_vc_dimension, or use "rademacher-bound"'
             )
-        return float(n_columns(problem.X) + 1)
+        return np.full(len(problem.path), float(n_columns(problem.X) + 1))
 
 
 @dataclass(frozen=True)
 class MarginBound(BoundCriterion):
-    """The margin bound of linear classifiers, see `outsample.bounds.linear_margin_bound`: refits every model."""
+    """The margin bound of linear classifiers and of kernel machines: refits every model.
+
+    See `outsample.bounds.linear_margin_bound` and `kernel_margin_bound`.
+    """
 
     name: ClassVar[str] = "margin-bound"
 
@@ -198,7 +207,9 @@ class MarginBound(BoundCriterion):
         for params in problem.path.params:
             model = seeded(with_params(problem.path.estimator, params), problem.real_seed)
             fit(model, problem.X, labels)
-            limits.append(bounds.linear_margin_bound(model, problem.X, labels, self.delta))
+            in_feature_space = getattr(last_step(model), "kernel", "linear") != "linear"
+            find = bounds.kernel_margin_bound if in_feature_space else bounds.linear_margin_bound
+            limits.append(find(model, problem.X, labels, self.delta))
         shares = np.array([found.in_sample for found in limits])
         gaps = np.array([found.gap for found in limits])
         whole = limit(

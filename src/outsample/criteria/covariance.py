@@ -19,7 +19,6 @@ from outsample.criteria.labels import Permutation
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.evidence.references import choose_reference, drawn_optimism, error_around
-from outsample.losses.base import weighted_mean
 from outsample.problem import Problem, pose
 from outsample.resampling.references import Reference, ValueReference
 from outsample.running.arrays import Floats
@@ -109,7 +108,7 @@ def _exact_optimism(problem: Problem, reference: Reference) -> Floats | None:
     smoother = problem.design.smoother
     if smoother is None or not isinstance(reference, ValueReference) or not problem.loss.quadratic:
         return None
-    return 2 * reference.variance * weighted_mean(smoother.leverages, problem.weight)
+    return 2 * reference.variance * smoother.mean_leverage(problem.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,13 @@ less so the more rows are kept for the fit.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import BaseShuffleSplit, KFold
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.model_selection import BaseShuffleSplit, KFold, StratifiedKFold
 
 from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion
@@ -87,7 +88,8 @@ class CrossValidation(RowCriterion):
 
     The estimate is the mean over folds of the mean loss in each fold, the number that scikit-learn's GridSearchCV
     gives for the same folds; every model meets the same folds. Where the folds partition the rows and the path
-    knows what its models would say of left-out rows (linear smoothers, nearest neighbours), nothing is refitted.
+    knows what its models would say of left-out rows (linear smoothers, nearest neighbours, naive Bayes, discriminant
+    analysis), nothing is refitted.
 
     Estimates the error of a model fitted to the training share of the rows, averaged over training sets of that size.
     `standard_error` with error="naive" is σ̂/√K with σ̂² the sample variance of the K fold means. It takes the
@@ -109,12 +111,16 @@ class CrossValidation(RowCriterion):
     error : "naive" or "nadeau-bengio".
     shuffle : whether the folds of a number are drawn at random, seeded with the problem, so that the order of the
         rows does not matter. The name "kfold" means ten such folds; `CrossValidation(10)` are those of GridSearchCV.
+    correct_bias : whether to correct for fits to (K − 1)/K of the rows: the estimate is CV + e_in(f) − (1/K) Σ e(f₋ₖ),
+        both errors over all rows, f fitted to all of them and f₋ₖ without fold k (Burman 1989). The error that remains
+        is of order 1/(K n²) instead of 1/(K n), in smooth problems. Every fold must be refitted, K fits a path.
     keep_predictions : see `RowCriterion`.
     """
 
     cv: Any = 10
     error: Literal["naive", "nadeau-bengio"] = "naive"
     shuffle: bool = field(default=False, kw_only=True)
+    correct_bias: bool = field(default=False, kw_only=True)
     name: ClassVar[str] = "kfold"
     stands_for_scikit_learn: ClassVar[bool] = True
 
@@ -137,8 +143,21 @@ class CrossValidation(RowCriterion):
             return self
         return replace(self, cv=KFold(self.cv))
 
+    def folds(self, estimator: BaseEstimator, random_state: int | None) -> Any:
+        """`cv` as scikit-learn's own searches take it: shuffled folds as a splitter, random ones with a state."""
+        if self.shuffle and is_number_of_folds(self.cv):
+            return (StratifiedKFold if is_classifier(estimator) else KFold)(
+                self.cv, shuffle=True, random_state=random_state
+            )
+        if random_state is None or getattr(self.cv, "random_state", 0) is not None:
+            return self.cv
+        splitter = copy.copy(self.cv)
+        splitter.random_state = random_state
+        return splitter
+
     def splits(self, problem: Problem) -> Splits:
-        return self._partition(problem, 0)
+        splits: Splits = problem.once(("splits", self), lambda: self._partition(problem, 0))
+        return splits
 
     def _partition(self, problem: Problem, number: int) -> Splits:
         """The folds; for other numbers than 0, those that another seed would give."""
@@ -159,18 +178,37 @@ class CrossValidation(RowCriterion):
         # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
         if problem.path.solves_further or problem.design.tied:
             problem = problem.over(RefitPath.of(problem.path))
-        return super()._curve(problem)
+        if not self.correct_bias:
+            return super()._curve(problem)
+        splits = self.splits(problem)
+        found = evidence_of_folds(problem, splits, partition=None, keep=self.keep_predictions, whole=True)
+        return self._record(problem, splits, found)
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.correct_bias and not problem.loss.reads_predictions:
+            raise ValueError(
+                "correct_bias=True needs a loss of predictions, not the estimator's own score; name a loss"
+            )
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
         K = len(splits)
         share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
+        # Models first, so that the mean adds in the same order as GridSearchCV's.
+        risk = np.ascontiguousarray(found.fold_risks.T).mean(axis=1)
+        meaning, table = f"averaged over fits to {share:.0%} of the rows", found.left_out
+        if found.whole_risks is not None:
+            risk = risk + problem.in_sample - found.whole_risks.mean(axis=0)
+            meaning += ", corrected to fits to all of them"
+            # Without risks of folds, whose mean would be taken for the estimate.
+            table = replace(table, fold_risks=None, fold_sizes=None)
         return self._row_curve(
             problem,
             splits,
-            found,
-            # Models first, so that the mean adds in the same order as GridSearchCV's.
-            out_sample=np.ascontiguousarray(found.fold_risks.T).mean(axis=1),
-            meaning=f"averaged over fits to {share:.0%} of the rows",
+            replace(found, left_out=table),
+            out_sample=risk,
+            meaning=meaning,
+            fold_variance=found.fold_risks.var(axis=0, ddof=1) if K > 1 else None,
             standard_error=self._standard_error(splits, found.fold_risks),
             monte_carlo_error=self._monte_carlo_error(problem, splits, found),
             freedom=K - 1 if K > 1 else None,

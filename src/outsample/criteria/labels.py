@@ -16,7 +16,7 @@ from outsample.checks import positive_number, whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
-from outsample.losses.whole_set import FRESH_LABELS
+from outsample.losses.whole_set import FRESH_LABELS, SetLoss
 from outsample.paths.linear.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws, LabelScheme, RademacherSigns, WithReplacement
@@ -131,7 +131,9 @@ class LabelCriterion(Criterion):
 
 def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:
     """Whether all arrangements were fitted, and each fit was judged on all of them or in closed form."""
-    return draws.exhaustive and (problem.loss.per_row or len(draws) <= FRESH_LABELS)
+    loss, plain = problem.loss, problem.weight is None and draws.scheme.rearranges
+    closed = loss.per_row or (isinstance(loss, SetLoss) and (loss.additive or (plain and loss.knows_permuted_mean)))
+    return draws.exhaustive and (closed or len(draws) <= FRESH_LABELS)
 
 
 def _spread_of_mean(draws: Floats) -> Floats:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import RowCriterion
-from outsample.curve.left_out import error_of_mean
+from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
-from outsample.evidence.rows import Tested, evidence_of_folds, split_generator
+from outsample.evidence.rows import Tested, evidence_of_folds, left_out_losses, split_generator
 from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, one_row_out
 from outsample.running.arrays import Floats, Rows
+from outsample.running.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
 class LeaveOneOut(RowCriterion):
     """Every row, or a random few, is predicted by models fitted to all the others.
 
-    Exact and without refitting for linear smoothers and nearest neighbours. With sample weights the losses of the
-    left-out rows are weighted. A scorer that judges a whole set judges all left-out predictions together.
+    Exact and without refitting for linear smoothers, nearest neighbours, naive Bayes and discriminant analysis. With
+    sample weights the losses of the left-out rows are weighted. A scorer that judges a whole set judges all left-out
+    predictions together; each row then has that score and its influence on it in place of a loss.
 
     Estimates the error of a model fitted to n − 1 rows. `standard_error` is the standard deviation of the n losses
     over √n. It takes the losses as independent; they are nearly so for stable learners, and the interval then covers
@@ -61,6 +63,8 @@ class LeaveOneOut(RowCriterion):
         return np.sort(split_generator(problem).choice(problem.n_samples, self.budget, replace=False))
 
     def _curve(self, problem: Problem) -> RiskCurve:
+        if self.budget is None and not self.keep_predictions and problem.in_row_blocks:
+            return self._in_row_blocks(problem)
         splits = self.splits(problem)
         found = evidence_of_folds(
             problem,
@@ -77,12 +81,34 @@ class LeaveOneOut(RowCriterion):
         more: dict[str, Any] = {}
         if found.left_out.fold_risks is None:
             out_sample = problem.loss.risk(problem.y[left_out], found.predictions[:, left_out], weight)
+            table = left_out_losses(problem, found.predictions, tested=left_out)
+            if table is not None and table.losses is not None:
+                more = self._errors(problem, table.losses[:, left_out], weight)
+                found = replace(found, left_out=replace(found.left_out, losses=table.losses))
         else:
             losses = found.fold_risks.T
             out_sample = weighted_mean(losses, weight)
             more = self._errors(problem, losses, weight)
         n = problem.n_samples
         return self._row_curve(problem, splits, found, out_sample, f"averaged over fits to {n - 1} of {n} rows", **more)
+
+    def _in_row_blocks(self, problem: Problem) -> RiskCurve:
+        """The curve where the losses of all models and rows are too many to be held."""
+        with one_blas_thread:
+            blocks = problem.design.left_out_blocks(problem.y)
+            risk, _, error = moments_of_losses(problem.loss, problem.y, problem.weight, blocks)
+        n, n_fits = problem.n_samples, problem.design.fits_per_draw
+        problem.progress(n_fits, n_fits)
+        return problem.curve(
+            out_sample=risk,
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, averaged over fits to {n - 1} of {n} rows",
+            n_fits=n_fits,
+            standard_error=error,
+            freedom=max(1, n - 1),
+            left_out=LeftOut(None, problem.weight),
+            notes=one_row_out(n, np.arange(n), problem.groups).notes,
+        )
 
     def _errors(self, problem: Problem, losses: Floats, weight: Floats | None) -> dict[str, Any]:
         """The error of the mean of B of n losses, s²/B = s²/n + s²(1/B − 1/n): over data, and over the choice."""

@@ -15,6 +15,7 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.two_stage import NOTHING_FOUND, described, refuse_groups_and_outputs
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.evidence.labels import measured_draws
@@ -77,17 +78,25 @@ class RowsAndLabels(Criterion):
         labels = _label_half(problem, left_out, n_draws)
         mix, by_labels = _Mix(problem), labels.optimism.mean(axis=0)
         out_sample = mix(left_out.risk, by_labels)
+        table = left_out_losses(problem, left_out.predicted)
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; a mean of cross-validation and of drawn labels",
             n_fits=left_out.n_fits + labels.n_fits,
-            standard_error=problem.standard_error(out_sample),
+            standard_error=_standard_error(problem, out_sample, table),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
-            left_out=left_out_losses(problem, left_out.predicted),
+            left_out=table,
             notes=(labels.note,),
         )
+
+
+def _standard_error(problem: Problem, out_sample: Floats, table: LeftOut | None) -> Floats | None:
+    """That of a risk at the level `out_sample`; of a loss of whole sets that of its left-out rows, (models,)."""
+    if problem.loss.per_row:
+        return problem.standard_error(out_sample)
+    return None if table is None or table.losses is None else table.standard_error
 
 
 def _monte_carlo_error(mix: _Mix, left_out: _LeftOut, labels: _LabelHalf) -> Floats:

@@ -90,7 +90,7 @@ class TwoStagePermutation(Criterion):
         chosen = least(risk)
         frequencies, n_fits = _frequencies(problem, chosen)
         reference = calibrated_reference(
-            problem, problem.fitted[chosen], float(risk[chosen]), frequencies, float(error[chosen])
+            problem, problem.fitted_by(chosen), float(risk[chosen]), frequencies, float(error[chosen])
         )
         if reference is None:
             return None
@@ -117,7 +117,7 @@ def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
     if classes is None or not problem.loss.per_row:
         return None, 0
     if problem.response == "predict_proba":
-        return problem.fitted[model], 0
+        return problem.fitted_by(model), 0
     estimator = seeded(with_params(problem.path.estimator, problem.path.params[model]), problem.real_seed)
     if not hasattr(estimator, "predict_proba"):
         return None, 0

@@ -42,6 +42,9 @@ class ErrorEstimate:
     seconds : wall time.
     loss, criterion, estimand : what the numbers mean.
     draws : the optimism of each draw, None where nothing is drawn.
+    draw_in_sample, draw_out_sample : in-sample and out-sample error of the fit to each draw; their difference is
+        `draws`. None where nothing is drawn or it was not written down.
+    fold_variance : sample variance σ̂² of the risk over folds or bags; None where there are none.
     held_out : number of independent losses in [0, 1] behind out_sample, None where Hoeffding's inequality does not
         apply.
     """
@@ -59,9 +62,18 @@ class ErrorEstimate:
     n_samples: int
     path: str = ""
     draws: Floats | None = field(default=None, repr=False)
+    draw_in_sample: Floats | None = field(default=None, repr=False)
+    fold_variance: float | None = None
     freedom: int | None = None
     held_out: float | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def draw_out_sample(self) -> Floats | None:
+        """Out-sample error of the fit to each draw, (draws,); None where `draw_in_sample` is."""
+        if self.draws is None or self.draw_in_sample is None:
+            return None
+        return self.draw_in_sample + self.draws
 
     def interval(self, level: float = 0.95, method: Literal["normal", "hoeffding"] = "normal") -> tuple[float, float]:
         """(low, high) around out_sample.
@@ -120,11 +132,12 @@ class ErrorEstimate:
             if value is not None
         ]
         sign = "−" if self.optimism < 0 else "+"
+        made_of = f"= in-sample {numeral(self.in_sample)} {sign} optimism {numeral(abs(self.optimism))}, "
+        made_of = "" if math.isnan(self.in_sample) else made_of
         fits = "1 fit" if self.n_fits == 1 else f"{self.n_fits} fits"
         lines = [
             " ".join([f"out-sample {self.loss}: {numeral(self.out_sample)}", *bars]),
-            f"= in-sample {numeral(self.in_sample)} {sign} optimism {numeral(abs(self.optimism))}, "
-            f"by {self.criterion}: {fits}, {numeral(self.seconds, 2)} s",
+            f"{made_of}by {self.criterion}: {fits}, {numeral(self.seconds, 2)} s",
             f"estimates {self.estimand}",
         ]
         return "\n".join([*lines, *self.notes])

@@ -6,19 +6,21 @@ plausible models read it, whatever the criterion: folds, single rows, bags, or f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
 
-from outsample.losses.base import weighted_mean
+from outsample.losses.base import Loss, weighted_mean
 from outsample.running.arrays import Array, Floats, Rows, chunks
 
 # Numbers a table may have, models × rows: 128 MB. Larger ones are not kept with a result.
 LARGEST_TABLE = 2**24
 
 NO_LOSSES = (
-    "losses of single rows are not known here: the loss judges whole sets, or the table was too large to be kept"
+    "losses of single rows are not known here: the loss is not defined on parts of the rows, or the table was too "
+    "large to be kept"
 )
 
 
@@ -26,10 +28,15 @@ NO_LOSSES = (
 class LeftOut:
     """Losses of rows by models that were fitted without them.
 
+    A loss that judges whole sets, such as the area under the ROC curve, has no loss per row. Its rows have the risk of
+    the set they were judged with plus their influence on it: a fold, the rows outside a bag, or all rows together
+    where folds are single rows. The mean over each set is its risk, and spreads and paired differences of the rows are
+    right to first order (for the area they are exactly those of DeLong).
+
     Attributes
     ----------
     losses : (models, n) mean loss of each row over the fits that left it out; nan where none did. None where the loss
-        judges whole sets only, and where the table would be larger than `LARGEST_TABLE`.
+        cannot be computed without some of the rows, and where the table would be larger than `LARGEST_TABLE`.
     weight : (n,) weight of each row in a mean, None where all are equal.
     fold : (n,) the fold in which each row was left out, −1 where in none; None where rows may be in several.
     fold_risks : (folds, models) risk on the rows of each fold, as the loss judges them together; None where rows are
@@ -73,8 +80,14 @@ class LeftOut:
         return float(weighted_mean(both, weight)[0]), float(error_of_mean(both, weight)[0])
 
     def within_size(self) -> LeftOut:
-        """The table as it is kept with a result: without the losses where they are more than `LARGEST_TABLE`."""
-        return self if self.losses is None or self.losses.size <= LARGEST_TABLE else replace(self, losses=None)
+        """The table as it is kept with a result: without the losses where they are more than `LARGEST_TABLE`.
+
+        Risks of folds of one row are the losses once more.
+        """
+        if self.losses is None or self.losses.size <= LARGEST_TABLE:
+            return self
+        alone = self.fold_risks is not None and self.fold_risks.size == self.losses.size
+        return replace(self, losses=None, **({"fold_risks": None, "fold_sizes": None} if alone else {}))
 
     def take(self, models: Rows) -> LeftOut:
         """The table of some models, in this order."""
@@ -130,6 +143,39 @@ class LeftOut:
         return self.losses[:, known], None if self.weight is None else self.weight[known]
 
 
+def moments_of_losses(loss: Loss, y: Array, weight: Floats | None, blocks: Iterable[tuple[slice, Array]]) -> Floats:
+    """(Weighted) mean and standard deviation of the losses of rows, and the standard error of the mean, (3, models).
+
+    Parameters
+    ----------
+    blocks : (rows, predictions (models, rows)), block after block: they need not be held together.
+    """
+    sums, squares, first = [], [], None
+    for rows, predicted in blocks:
+        losses = loss.pointwise(y[rows], predicted)
+        if first is None:
+            # Around the mean of the first rows, so that squares do not lose the digits of a small spread.
+            first = np.nan_to_num(losses.mean(axis=1), posinf=0.0)
+        share = np.ones(losses.shape[1]) if weight is None else weight[rows]
+        with np.errstate(invalid="ignore"):
+            apart = losses - first[:, None]
+            sums.append(_powers(apart, share))
+            squares.append(sums[-1] if weight is None else _powers(apart, share**2))
+    assert first is not None
+    by_weight, by_square = np.sum(sums, axis=0), np.sum(squares, axis=0)
+    m = effective_number(len(y), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total, mean = by_weight[0], by_weight[1] / by_weight[0]
+        spread = by_weight[2] / total - mean**2
+        error = (by_square[2] - 2 * mean * by_square[1] + mean**2 * by_square[0]) / total**2 * m / (m - 1)
+        return np.stack([mean + first, np.sqrt(np.maximum(spread, 0.0)), np.sqrt(np.maximum(error, 0.0))])
+
+
+def _powers(values: Floats, weight: Floats) -> Floats:
+    """Sums of weights, of weighted values and of their squares, (3, models)."""
+    return np.stack([np.full(len(values), weight.sum()), values @ weight, np.square(values) @ weight])
+
+
 def effective_number(n: int, weight: Floats | None) -> float:
     """Number of equally weighted rows that carry the same information."""
     return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
@@ -147,6 +193,22 @@ def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
         spread *= share
         squares.append(np.einsum("ij,ij->i", spread, spread))
     return np.sqrt(np.concatenate(squares) * m / (m - 1))
+
+
+def telling_rows(apart: Floats) -> Floats:
+    """Number of rows that tell two models apart, (Σ d²)²/Σ d⁴, (pairs,); 0 where none does.
+
+    Parameters
+    ----------
+    apart : (pairs, n) differences between the losses of two models, times weights.
+    """
+    squares, fourths = np.square(apart).sum(axis=1), np.square(np.square(apart)).sum(axis=1)
+    return np.asarray(np.divide(squares**2, fourths, out=np.zeros(len(apart)), where=fourths > 0))
+
+
+def lengthening(telling: Floats, level: float) -> Floats:
+    """Student's quantile over the normal one for means that so few rows decide, (pairs,)."""
+    return np.asarray(stats.t.ppf(level, np.maximum(1.0, telling - 1)) / stats.norm.ppf(level))
 
 
 def _nothing_like(values: Array | None) -> Array | None:

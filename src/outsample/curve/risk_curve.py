@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import math
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,27 @@ import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
+from outsample.curve.race_record import RaceRecord
 from outsample.losses.base import Loss
 from outsample.running.arrays import Array, Floats, Rows
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 Rule = Callable[["RiskCurve"], int]
+
+# Models that a printed curve shows, and columns of characters that words may take.
+SHOWN, WIDTH = 16, 95
+
+HEADS = {
+    "in_sample": "in-sample",
+    "optimism": "optimism",
+    "out_sample": "out-sample",
+    "standard_error": "std. error",
+    "monte_carlo_error": "MC error",
+}
+"""The numbers of a model that are shown, with their heads in print."""
 
 # Marks the fields that hold an array with an entry for every model on its last axis.
 _PER_MODEL = {"per_model": True}
@@ -46,13 +62,17 @@ class RiskCurve:
     n_samples : rows of the data.
     draws : (draws, models) optimism of each draw or None.
     draw_in_sample : (draws, models) in-sample error of the fit to each draw or None.
+    fold_variance : (models,) sample variance of the risk over folds or bags, None where there are none.
     freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
     left_out : losses of rows by models that had not seen them, None where no row is left out.
+    in_doubt : (models,) rows whose left-out losses are approximate and may be off by so much that the risk is, by more
+        than 1 %; None for criteria that do not approximate.
     held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
         where it does not apply.
     scale : the risk of predicting without looking at X, 0 where it is not known.
     rounding : risks that are closer than this differ by rounding alone.
     notes : sentences a reader of the numbers should know.
+    race : the course of the race where one was run.
     """
 
     complexity: Floats = field(metadata=_PER_MODEL)
@@ -72,12 +92,15 @@ class RiskCurve:
     ordered: bool = True
     draws: Floats | None = field(default=None, metadata=_PER_MODEL)
     draw_in_sample: Floats | None = field(default=None, metadata=_PER_MODEL)
+    fold_variance: Floats | None = field(default=None, metadata=_PER_MODEL)
     freedom: int | None = None
     left_out: LeftOut | None = None
+    in_doubt: Floats | None = field(default=None, metadata=_PER_MODEL)
     held_out: float | None = None
     scale: float = 0.0
     rounding: float = 0.0
     notes: tuple[str, ...] = ()
+    race: RaceRecord | None = None
 
     def __len__(self) -> int:
         return len(self.complexity)
@@ -109,7 +132,9 @@ class RiskCurve:
     def scores(self) -> Floats:
         """Greater-is-better score of each model, (models,); the mean over folds where there are any."""
         by_fold = self.fold_scores
-        return np.asarray(self.loss.score(self.out_sample) if by_fold is None else np.average(by_fold, axis=1))
+        if by_fold is None:
+            return np.asarray(self.loss.score(self.out_sample))
+        return mean_of_known(by_fold) if self.race is not None else np.average(by_fold, axis=1)
 
     def take(self, models: Rows) -> RiskCurve:
         """The same models in another order, or some of them."""
@@ -117,7 +142,8 @@ class RiskCurve:
             return self
         arrays: dict[str, Any] = {name: values[..., models] for name, values in self._per_model().items()}
         left_out = None if self.left_out is None else self.left_out.take(models)
-        return replace(self, params=tuple(self.params[i] for i in models), left_out=left_out, **arrays)
+        race = None if self.race is None else self.race.take(models)
+        return replace(self, params=tuple(self.params[i] for i in models), left_out=left_out, race=race, **arrays)
 
     def unknown(self, params: Sequence[dict[str, Any]], complexity: Floats) -> RiskCurve:
         """A curve of other models of which no number is known, to be joined to this one."""
@@ -174,6 +200,8 @@ class RiskCurve:
             n_samples=self.n_samples,
             path=self.path,
             draws=drawn,
+            draw_in_sample=_column(self.draw_in_sample, index, report),
+            fold_variance=_entry(self.fold_variance, index),
             freedom=self.freedom,
             held_out=self.held_out,
             notes=self.notes,
@@ -185,12 +213,58 @@ class RiskCurve:
 
         return validation_curve(self, rules, ax)
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row per model, simplest first: its setting, then complexity, risks and errors as far as they are known."""
+        import pandas as pd
+
+        names = dict.fromkeys(name for setting in self.params for name in setting)
+        settings = {name: [setting.get(name) for setting in self.params] for name in names}
+        return pd.DataFrame(settings | {name: getattr(self, name) for name in ("complexity", *self._known)})
+
+    def to_json(self) -> str:
+        """The numbers and words of `to_frame` and of the whole curve as JSON; what is not a number is null."""
+        words = ("criterion", "loss", "estimand", "n_samples", "n_fits", "seconds", "path", "ordered")
+        about = {name: getattr(self, name) for name in words} | {"loss": self.loss.name, "notes": self.notes}
+        models = [
+            {"params": params} | {name: float(getattr(self, name)[i]) for name in ("complexity", *self._known)}
+            for i, params in enumerate(self.params)
+        ]
+        return json.dumps(_plain(about | {"models": models}), allow_nan=False)
+
+    def __repr__(self) -> str:
+        return f"<RiskCurve of {len(self)} models: {self.loss.name} by {self.criterion}, {self.n_fits} fits>"
+
+    def __str__(self) -> str:
+        """The models around the best one, as many as fit a screen."""
+        known = self._known
+        shown = self._around_best(SHOWN)
+        rows = [("model", *(HEADS[name] for name in known))]
+        rows += [(_cut(in_words(self.params[i])), *(numeral(getattr(self, name)[i]) for name in known)) for i in shown]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"]
+        for first, *numbers in rows:
+            cells = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))
+            lines.append("  ".join([first.ljust(widths[0]), *cells]))
+        hidden = len(self) - len(shown)
+        lines += [f"… and {hidden} more: see to_frame()"] if hidden else []
+        return "\n".join([*lines, *textwrap.wrap(f"estimates {self.estimand}", WIDTH)])
+
+    def _around_best(self, most: int) -> range:
+        """Positions of the models around that of least risk."""
+        risk = np.where(np.isnan(self.out_sample), np.inf, self.out_sample)
+        start = min(max(int(np.argmin(risk)) - most // 2, 0), max(len(self) - most, 0))
+        return range(start, min(start + most, len(self)))
+
+    @property
+    def _known(self) -> list[str]:
+        """Names of the risks and errors that are known."""
+        return [name for name in HEADS if getattr(self, name) is not None]
+
     def _repr_html_(self) -> str:
-        columns = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
-        known = [name for name in columns if getattr(self, name) is not None]
+        known = self._known
         head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
         body = "".join(
-            f"<tr><td style='text-align:left'>{html.escape(_in_words(self.params[i]))}</td>"
+            f"<tr><td style='text-align:left'>{html.escape(in_words(self.params[i]))}</td>"
             + "".join(f"<td>{numeral(getattr(self, name)[i])}</td>" for name in known)
             + "</tr>"
             for i in range(len(self))
@@ -203,8 +277,37 @@ PER_MODEL: tuple[str, ...] = tuple(f.name for f in fields(RiskCurve) if "per_mod
 """The fields of a curve that hold an array with an entry for every model on its last axis."""
 
 
-def _in_words(setting: dict[str, Any]) -> str:
+def mean_of_known(values: Floats) -> Floats:
+    """Mean over the last axis of the values that are numbers; nan where none is."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / known.sum(axis=-1))
+
+
+def _column(draws: Floats | None, index: int, report: Any) -> Floats | None:
+    """The draws of one model, (draws,), on the scale of the user's loss."""
+    return None if draws is None else np.asarray(report(draws[:, index]))
+
+
+def in_words(setting: Mapping[str, Any]) -> str:
+    """The setting of a model, as a reader would write it."""
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as given"
+
+
+def _cut(text: str, most: int = 34) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it; estimators and the like as they are printed."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def _entry(values: Floats | None, index: int) -> float | None:

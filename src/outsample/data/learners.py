@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,8 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from outsample.data.tables import Table, lend, n_rows
+from outsample.data.early_stopping import gives_validation_rows, stops_early, validation_parameters, validation_rows
+from outsample.data.tables import Table, lend, n_rows, rows
 from outsample.running.arrays import Array
 
 # Classes whose `score` is accuracy or r2. The last four override it only to accept X=None.
@@ -96,12 +100,68 @@ def takes_weight(estimator: BaseEstimator, method: str = "fit") -> bool:
     return passes_on and hasattr(learner, "estimator") and takes_weight(learner.estimator)
 
 
-def fit(estimator: BaseEstimator, X: Table, y: Array, weight: Array | None = None) -> Any:
-    """Fit the estimator in place and return it; a pipeline passes the weight to its last step."""
+def fit(
+    estimator: BaseEstimator,
+    X: Table,
+    y: Array,
+    weight: Array | None = None,
+    params: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """Fit the estimator in place and return it; a pipeline passes the weight to its last step.
+
+    A learner whose settings ask for early stopping holds validation rows out of these rows, see `early_stopping`.
+
+    Parameters
+    ----------
+    params : further parameters of its `fit`, passed on as they are. An `eval_set` among them takes the place of rows
+        held out; one made of rows of the user's table would tell the learner of rows that it is tested on.
+    """
+    learner = last_step(estimator)
+    if hasattr(learner, "get_params") and stops_early(learner) and not gives_validation_rows(params):
+        if isinstance(estimator, Pipeline):
+            return _fit_steps(estimator, X, y, weight, params)
+        return lend(learner, partial(_fit_and_validate, learner, params=params), X, y, weight)
     if weight is None:
-        return lend(estimator, estimator.fit, X, y)
+        return lend(estimator, partial(estimator.fit, **params), X, y)
     name = _weight_name(estimator)
-    return lend(estimator, lambda X, y, weight: estimator.fit(X, y, **{name: weight}), X, y, weight)
+    return lend(estimator, lambda X, y, weight: estimator.fit(X, y, **{**params, name: weight}), X, y, weight)
+
+
+def _fit_steps(pipeline: Pipeline, X: Table, y: Array, weight: Array | None, params: Mapping[str, Any]) -> Pipeline:
+    """Fit a pipeline whose last step stops early: the steps before it to all rows, and it on what they make of them."""
+    name, learner = pipeline.steps[-1]
+    own = {key.removeprefix(f"{name}__"): value for key, value in params.items() if key.startswith(f"{name}__")}
+    others = {key: value for key, value in params.items() if not key.startswith(f"{name}__")}
+    if len(pipeline.steps) > 1:
+        leading = pipeline[:-1]
+        X = lend(leading, partial(leading.fit_transform, **others), X, y)
+        pipeline.steps[:-1] = leading.steps
+    fit(learner, X, y, weight, own)
+    return pipeline
+
+
+def _fit_and_validate(learner: Any, X: Table, y: Array, weight: Array | None, params: Mapping[str, Any]) -> Any:
+    """Fit a learner that stops early in place, with validation rows held out of its own; returns it.
+
+    Parameters
+    ----------
+    params : further parameters of its `fit`; those with a value per row follow the rows that are fitted.
+    """
+    n, held_out = n_rows(X), validation_rows(learner, y)
+    fitted = np.setdiff1d(np.arange(n), held_out)
+    own = {name: rows(value, fitted) if _has_length(value, n) else value for name, value in params.items()}
+    if weight is not None:
+        own["sample_weight"] = weight[fitted]
+    weight_of_them = None if weight is None else weight[held_out]
+    given = validation_parameters(learner, rows(X, held_out), rows(y, held_out), weight_of_them)
+    with warnings.catch_warnings():
+        # LightGBM asks for eval_X and eval_y in place of eval_set, but reads names of classes in eval_set only.
+        warnings.filterwarnings("ignore", "The argument 'eval_set' is deprecated", FutureWarning)
+        return learner.fit(rows(X, fitted), rows(y, fitted), **given | own)
+
+
+def _has_length(value: object, n: int) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | dict) and n_rows(value) == n
 
 
 def _weight_name(estimator: BaseEstimator) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
+from outsample.data.lazy import in_memory_only, is_lazy
 from outsample.data.learners import is_pairwise, takes_weight
 from outsample.data.tables import Table, as_pairs, as_table, n_rows, rows
 from outsample.running.arrays import Array, Floats, Rows
@@ -78,6 +79,47 @@ def as_target(y: ArrayLike | None, estimator: BaseEstimator, n_samples: int) -> 
     check_kind(labels)
     _check_complete(labels)
     return _classes(labels, estimator) if classifying else _real_values(labels, estimator)
+
+
+def as_test_target(y: ArrayLike | None, model: BaseEstimator, n_samples: int) -> Target:
+    """Labels of rows on which a fitted model is evaluated, of any number, which may all be equal.
+
+    The classes are those of the model and those that occur in y only.
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ, no rows, missing or infinite labels, and labels that are not of the model's kind.
+    """
+    classifying = _is_classifier(model)
+    labels = _as_array(y)
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} rows and y has {len(labels)} labels; they must be equally many")
+    if n_samples == 0:
+        raise ValueError("X has no rows; at least one is needed")
+    check_kind(labels)
+    _check_complete(labels)
+    if not classifying:
+        return Target(_as_floats(labels, model), None)
+    return _known_classes(labels, model)
+
+
+def _known_classes(labels: Array, model: BaseEstimator) -> Target:
+    known = getattr(model, "classes_", None)
+    if labels.ndim != 1 or known is None or isinstance(known, list):
+        raise ValueError(
+            f"{type(model).__name__} must be a fitted classifier of one label per row, whose classes_ say which labels"
+        )
+    known = np.asarray(known)
+    if {known.dtype.kind, labels.dtype.kind} & set("US") and {known.dtype.kind, labels.dtype.kind} & set("fiub"):
+        raise ValueError(
+            f"y has labels such as {labels.tolist()[0]!r}, the classes of the model are {known.tolist()[:5]}"
+        )
+    try:
+        classes = np.union1d(known, labels)
+        return Target(np.searchsorted(classes, labels), classes)
+    except TypeError:
+        raise ValueError(f"y has labels of another kind than the classes of the model, {known.tolist()[:5]}") from None
 
 
 def _is_classifier(estimator: BaseEstimator) -> bool:
@@ -165,11 +207,15 @@ def _classes(labels: Array, estimator: BaseEstimator) -> Target:
     return Target(codes.reshape(-1), classes)
 
 
-def _real_values(labels: Array, estimator: BaseEstimator) -> Target:
+def _as_floats(labels: Array, estimator: BaseEstimator) -> Floats:
     try:
-        values = labels.astype(np.float64)
+        return labels.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"y is not numeric, but {type(estimator).__name__} is a regressor") from None
+
+
+def _real_values(labels: Array, estimator: BaseEstimator) -> Target:
+    values = _as_floats(labels, estimator)
     if (values == values[0]).all():
         raise ValueError(f"y is constant: every label is {float(values.ravel()[0])!r}, so there is nothing to learn")
     largest = float(np.abs(values).max())
@@ -298,6 +344,8 @@ def as_data(
     ValueError, TypeError
         With one sentence that names the parameter and the value.
     """
+    if is_lazy(X):
+        raise TypeError(in_memory_only("this question"))
     X = as_table(X)
     n = n_rows(X)
     target = as_target(y, estimator, n)
@@ -328,7 +376,8 @@ def _without_zero_weights(data: Data, weight: Floats, estimator: BaseEstimator) 
     )
 
 
-def _checked_weight(sample_weight: ArrayLike | None, n: int, estimator: BaseEstimator) -> Floats | None:
+def as_weight(sample_weight: ArrayLike | None, n: int) -> Floats | None:
+    """One weight per row, (n,), finite, not negative and not all zero; None without weights."""
     if sample_weight is None:
         return None
     weight = _real_weight(sample_weight)
@@ -342,7 +391,12 @@ def _checked_weight(sample_weight: ArrayLike | None, n: int, estimator: BaseEsti
             f"sample_weight has {largest:.3g} as its largest value, squares of sums of such weights "
             f"{'overflow' if largest > 1 else 'vanish'}; rescale them"
         )
-    if not takes_weight(estimator):
+    return weight
+
+
+def _checked_weight(sample_weight: ArrayLike | None, n: int, estimator: BaseEstimator) -> Floats | None:
+    weight = as_weight(sample_weight, n)
+    if weight is not None and not takes_weight(estimator):
         raise ValueError(
             f"sample_weight: {type(estimator).__name__} takes no weights in fit; "
             "leave them out or use a learner that takes them"

@@ -10,7 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures, TargetEncoder
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    Normalizer,
+    PolynomialFeatures,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from outsample.data.learners import seeded
 from outsample.data.tables import Table, lend
@@ -24,6 +31,9 @@ _UNSUPERVISED_MODULES = (
     "sklearn.feature_extraction.",
     "sklearn.cluster.",
     "sklearn.manifold.",
+    # Where scikit-learn-intelex has its own in the place of scikit-learn's.
+    "sklearnex.decomposition.",
+    "sklearnex.cluster.",
 )
 
 _SEED = 0
@@ -80,6 +90,16 @@ def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]
         name, learner = steps[-1]
         return leading, learner, f"{name}__"
     return leading, Pipeline(steps[cut:], memory=estimator.memory), ""
+
+
+def last_scaler(steps: Pipeline | None) -> StandardScaler | None:
+    """The `StandardScaler` that steps end with; None where they end otherwise or others learn from the rows too."""
+    if steps is None or type(steps) is not Pipeline:
+        return None
+    known = [step for _, step in steps.steps if step not in (None, "passthrough")]
+    if not known or type(known[-1]) is not StandardScaler or not all(map(treats_rows_alone, known[:-1])):
+        return None
+    return known[-1]
 
 
 def fit_leading_steps(steps: Pipeline | None, X: Table) -> tuple[Any, Any, Any]:

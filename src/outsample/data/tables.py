@@ -56,6 +56,21 @@ def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:
     return taken if columns is None else taken[:, columns]
 
 
+def stacked(first: Any, second: Any) -> Any:
+    """The rows of one table and then those of another of the same kind."""
+    if sparse.issparse(first):
+        return sparse.vstack([first, second], format="csr")
+    if hasattr(first, "iloc"):
+        import pandas as pd
+
+        return pd.concat([first, second])
+    if hasattr(first, "vstack"):
+        return first.vstack(second)
+    if isinstance(first, list | tuple):
+        return [*first, *second]
+    return np.concatenate([np.asarray(first), np.asarray(second)])
+
+
 def split_rows(X: Table, train: Rows, test: Rows, *, pairwise: bool) -> tuple[Any, Any]:
     """(X of the rows to fit, X of the rows to predict).
 

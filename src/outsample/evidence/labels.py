@@ -27,7 +27,7 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     variate): for squared loss this leaves twice the covariance of fit and labels, (2/n) Σ (y*_i − ȳ)(g*_i − ȳ).
     """
     fits = _DrawnFits(problem, draws)
-    size = _batch_size(problem, fits.draws_later)
+    size = _batch_size(problem, fits)
     batches = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
     n_jobs = 1 if problem.design.batched else problem.n_jobs
     results, done = [], start
@@ -39,15 +39,15 @@ def measured_draws(problem: Problem, draws: LabelDraws, start: int, stop: int) -
     return np.concatenate(results, axis=1)
 
 
-def _batch_size(problem: Problem, draws_later: bool) -> int:
+def _batch_size(problem: Problem, fits: _DrawnFits) -> int:
     """Draws per batch: one where single draws go to workers, else as many as the memory budget holds."""
     design = problem.design
     if not design.batched:
         return 1
-    lean = problem.statistic in design.abilities.sums
+    lean = fits.statistic in design.abilities.sums
     per_row = 1 if lean else design.n_models * problem.fitted_width
     within_memory = problem.run.memory // (8 * design.n_samples * (per_row + 1))
-    per_label = 1 if draws_later else 8
+    per_label = 1 if fits.draws_later else 8
     within_cache = max(DRAWS_AT_ONCE, LABELS_AT_ONCE // (per_label * design.n_samples)) if lean else within_memory
     return max(1, min(within_memory, within_cache))
 
@@ -64,7 +64,11 @@ class _DrawnFits:
         self.design, self.loss, self.response = problem.design, problem.loss, problem.response
         self.weight, self.seed, self.draws = problem.weight, problem.seed, draws
         self.pools = draws.scheme.pools(problem.y)
-        self.statistic = problem.statistic
+        # Rows without weights that any label may meet, and labels that are only rearranged: a score of whole sets has a
+        # mean over them that is known without further draws.
+        plain = self.weight is None and len(self.pools) == 1 and self.pools[0].rows is None
+        self.rearranged = plain and self.pools[0].weight is None and draws.scheme.rearranges
+        self.statistic = None if self.loss.fixed_labels and not self.rearranged else problem.statistic
         summed_up = self.statistic in self.design.abilities.sums and len(self.pools) == 1 and problem.y.ndim == 1
         # Labels that are only rearranged have the same sums always, and leave a constant no optimism. Where predictions
         # are written down it is measured all the same: it has their rounding errors.
@@ -97,22 +101,54 @@ class _DrawnFits:
             if self.statistic == "moments":
                 center = float(np.average(pool.labels, weights=pool.weight))
                 return self.loss.risk_and_crossed_mean(self.design.moments(Y, center, seeds), pool.labels, pool.weight)
-        fitted = self.design.fitted(Y, self.response, seeds)
+        if self.design.abilities.groups and self.rearranged:
+            return self._errors_of_groups(Y, seeds, batch)
+        return self._errors_of_rows(Y, self.design.fitted(Y, self.response, seeds), batch)
+
+    def _errors_of_rows(self, Y: Array, fitted: Array, batch: range) -> tuple[Floats, Floats]:
+        """As `_errors`, from the answers to all rows, (draws, models, n[, classes])."""
         if isinstance(self.loss, SetLoss):
             return self._errors_of_sets(self.loss, Y, fitted, batch)
         in_sample = self.loss.risk(Y[:, None], fitted, self.weight)
         return in_sample, crossed_over_pools(self.loss, self.pools, fitted, self.weight, sample_axis=2)
 
+    def _errors_of_groups(self, Y: Array, seeds: Sequence[int], batch: range) -> tuple[Floats, Floats]:
+        """As `_errors`, for models that answer groups of rows alike."""
+        assert self.design.classes is not None
+        errors, pool, n_classes = [], self.pools[0].labels, len(self.design.classes)
+        for d, groups in enumerate(self.design.grouped(Y, self.response, seeds)):
+            in_sample = self.loss.risk_of_groups(groups, groups.masses(Y[d : d + 1], n_classes))
+            expected = None if in_sample is None else self.loss.permuted_mean_of_groups(groups, pool)
+            if in_sample is None or expected is None:
+                fitted = groups.answers[None, :, groups.group]
+                errors.append(self._errors_of_rows(Y[d : d + 1], fitted, batch[d : d + 1]))
+            else:
+                errors.append((in_sample, expected[None]))
+        in_samples, without_information = zip(*errors, strict=True)
+        return np.concatenate(in_samples), np.concatenate(without_information)
+
     def _errors_of_sets(self, loss: SetLoss, Y: Array, fitted: Array, batch: range) -> tuple[Floats, Floats]:
-        """As `_errors`, each fit judged on fresh labels; losses of sets may be undefined on some labels."""
+        """As `_errors`; where no mean over labels is known, each fit is judged on fresh ones.
+
+        Losses of sets may be undefined on some labels.
+        """
         errors = np.empty((2, len(batch), fitted.shape[1]))
         for d, i in enumerate(batch):
             try:
                 errors[0, d] = loss.risk(Y[d], fitted[d], self.weight)
-                errors[1, d] = loss.mean_over_fresh(self.draws.fresh(i, FRESH_LABELS), fitted[d], self.weight)
+                errors[1, d] = self._without_information(loss, fitted[d], i)
             except ValueError as error:
                 raise ValueError(f"draw {i + 1} of {len(self.draws)}: loss {loss.name!r} fails: {error}") from error
         return errors[0], errors[1]
+
+    def _without_information(self, loss: SetLoss, fitted: Array, draw: int) -> Array:
+        """Error of the fit to a draw against labels without information, (models,)."""
+        if loss.additive:
+            return crossed_over_pools(loss, self.pools, fitted, self.weight, sample_axis=1)
+        exact = loss.permuted_mean(self.pools[0].labels, fitted) if self.rearranged else None
+        return (
+            loss.mean_over_fresh(self.draws.fresh(draw, FRESH_LABELS), fitted, self.weight) if exact is None else exact
+        )
 
     def _constant_optimism(self, Y: Any) -> Floats:
         if self.constant is None:

@@ -17,12 +17,19 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from outsample.data.learners import FitError, fit, respond, seeded
 from outsample.evidence.folds import least, length, mean_over_folds, moves_between, moves_of_folds, shuffled_folds
 from outsample.evidence.rows import evidence_of_folds
-from outsample.losses.base import label_variance, weighted_mean
+from outsample.losses.base import Groups, label_variance, weighted_mean
 from outsample.paths.base import Smoother
 from outsample.paths.dispatch import find_path
 from outsample.paths.linear.closed_forms import degrees_of_freedom, new_row_optimism
 from outsample.problem import Problem
-from outsample.resampling.references import Reference, ValueReference, class_reference, noisy_labels, value_reference
+from outsample.resampling.references import (
+    ClassReference,
+    Reference,
+    ValueReference,
+    class_reference,
+    noisy_labels,
+    value_reference,
+)
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats
 from outsample.running.run import LABEL_DRAWS, LEARNER_DRAWS, child_generator, child_integer
@@ -103,11 +110,27 @@ class _ReferenceFits:
         self.even_from = even_from
 
     def __call__(self, i: int) -> Floats:
-        labels = self.reference.labels_at(self._levels(i))
+        labels, seeds = self.reference.labels_at(self._levels(i)), [child_integer(self.seed, LEARNER_DRAWS, i)]
+        groups = None
         try:
-            fitted = self.design.fitted(labels[None], self.response, [child_integer(self.seed, LEARNER_DRAWS, i)])[0]
+            if self.design.abilities.groups and self.weight is None:
+                groups = next(iter(self.design.grouped(labels[None], self.response, seeds)))
+                fitted = groups.answers
+            else:
+                fitted = self.design.fitted(labels[None], self.response, seeds)[0]
         except FitError as error:
             raise FitError(f"draw {i + 1}: {error}") from error
+        return self._optimism(i, labels, fitted, groups)
+
+    def _optimism(self, i: int, labels: Array, fitted: Array, groups: Groups | None) -> Floats:
+        """Optimism of the fits to draw i, from the answers to all rows, or to groups of them."""
+        if groups is not None and isinstance(self.reference, ClassReference):
+            rng = child_generator(self.seed, LABEL_DRAWS, i, FRESH)
+            found = self.reference.optimism_of_groups(self.loss, labels, groups, rng)
+            if found is not None:
+                return found
+        if groups is not None:
+            fitted = groups.answers[:, groups.group]
         rng = child_generator(self.seed, LABEL_DRAWS, i, FRESH)
         return self.reference.optimism(self.loss, labels, fitted, self.weight, rng)
 
@@ -166,7 +189,7 @@ def _richest(problem: Problem, shrink: float) -> ValueReference | None:
     k = usable[-1]
     return value_reference(
         problem.y,
-        problem.fitted[k],
+        problem.fitted_by(k),
         degrees_of_freedom=float(freedom[k]),
         shrink=shrink,
         weight=problem.label_weight,

@@ -57,10 +57,12 @@ class Tested:
     left_out : their losses, and their predictions where they were asked for; predictions are those of the rows that
         count.
     n_fits : fits, the one to all rows included.
+    whole_risks : (folds, models) risk on all rows, those fitted included, of each fold's models; None unless asked.
     """
 
     left_out: LeftOut
     n_fits: int
+    whole_risks: Floats | None = None
 
     @property
     def fold_risks(self) -> Floats:
@@ -93,6 +95,7 @@ def evidence_of_folds(
     keep: bool = False,
     pooled: bool = False,
     number: int = 0,
+    whole: bool = False,
 ) -> Tested:
     """Fit every model to the training rows of every split and test it on the others.
 
@@ -105,38 +108,42 @@ def evidence_of_folds(
     keep : whether to keep the predictions.
     pooled : keep the predictions and judge no fold: for losses of whole sets where folds are single rows.
     number : of the partition, where there are several.
+    whole : judge the models of each fold on all rows too, for which every fold is refitted.
     """
-    judge = None if pooled else _FoldJudge(problem, splits)
-    left_out = None if partition is None else _left_out(problem, partition)
+    judge = None if pooled else FoldJudge(problem, splits)
+    left_out = None if partition is None or whole else left_out_predictions(problem, partition)
     if left_out is not None:
         return _from_left_out(problem, splits, left_out, judge, keep or pooled)
-    return _from_refits(problem, splits, judge, keep or pooled, number)
+    return _from_refits(problem, splits, judge, keep or pooled, number, whole)
 
 
-class _FoldJudge:
+class FoldJudge:
     """Turns predictions of rows left out into losses of rows and risks of folds; picklable."""
 
     def __init__(self, problem: Problem, splits: Splits) -> None:
         self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight
         self.alone = len(splits.tested) <= len(splits)
-        per_row = self.loss.per_row
         numbers = len(problem.path) * problem.n_samples
-        self.writes_losses = per_row and (self.alone or numbers <= LARGEST_TABLE)
+        reads = self.loss.reads_predictions
+        self.writes_losses = reads and ((self.alone and self.loss.per_row) or numbers <= LARGEST_TABLE)
 
     def risk(self, test: Rows, predicted: Array) -> Floats:
         """Risk of every model on the rows of a fold, (models,). The loss of a single row has no weight."""
         weight = None if self.weight is None or self.alone else self.weight[test]
-        return np.asarray(self.loss.risk(self.y[test], predicted, weight), dtype=np.float64)
+        return np.asarray(self.loss.scored_risk(self.y[test], predicted, weight), dtype=np.float64)
 
     def losses(self, test: Rows, predicted: Array) -> Floats:
         """Losses of every model on the rows of a fold, (models, rows)."""
-        return np.asarray(self.loss.pointwise(self.y[test], predicted), dtype=np.float64)
+        weight = None if self.weight is None else self.weight[test]
+        return self.loss.row_values(self.y[test], predicted, weight)
 
     def table(self, splits: Splits, predicted: Array, keep: bool) -> LeftOut:
         """The table of losses, given what every model says of all rows, each left out.
 
         Predictions that are not to be kept may be written over.
         """
+        if not self.loss.per_row:
+            return self._table_of_sets(splits, predicted)
         losses = self._all_losses(predicted, keep) if self.writes_losses else None
         if self.alone and losses is not None:
             tested = splits.tested
@@ -144,6 +151,16 @@ class _FoldJudge:
             return LeftOut(losses, fold_risks=losses.T) if every else _some(losses, tested)
         risks = np.stack([self.risk(test, predicted[:, test]) for test in splits.tests])
         return LeftOut(losses, fold_risks=risks)
+
+    def _table_of_sets(self, splits: Splits, predicted: Array) -> LeftOut:
+        """The same for losses of whole sets: each fold is a set, and its rows have its risk plus their influence."""
+        risks = np.stack([self.risk(test, predicted[:, test]) for test in splits.tests])
+        if not self.writes_losses:
+            return LeftOut(None, fold_risks=risks)
+        losses = np.full(predicted.shape[:2], np.nan)
+        for test in splits.tests:
+            losses[:, test] = self.losses(test, predicted[:, test])
+        return LeftOut(_complete(losses, splits.tested), fold_risks=risks)
 
     def _all_losses(self, predicted: Array, keep: bool) -> Floats:
         reused = not keep and self.alone and predicted.dtype == np.float64 and predicted.ndim == 2
@@ -158,6 +175,11 @@ def _some(losses: Floats, tested: Rows) -> LeftOut:
     return LeftOut(_only(losses, tested), fold_risks=losses[:, tested].T)
 
 
+def _complete(losses: Floats | None, tested: Rows) -> Floats | None:
+    """The losses; None where they are not known for some of the rows that were tested."""
+    return None if losses is None or np.isnan(losses[:, tested].sum()) else losses
+
+
 def _only(losses: Floats, tested: Rows) -> Floats:
     """The losses of the rows that were tested; not a number elsewhere."""
     known = np.full_like(losses, np.nan)
@@ -165,12 +187,13 @@ def _only(losses: Floats, tested: Rows) -> Floats:
     return known
 
 
-def _left_out(problem: Problem, partition: Rows) -> Array | None:
+def left_out_predictions(problem: Problem, partition: Rows) -> Array | None:
+    """What every model says of every row, fitted to the other folds, without refits; None where it takes refits."""
     with one_blas_thread:
         return problem.design.left_out_predictions(problem.y, partition, problem.response)
 
 
-def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: _FoldJudge | None, keep: bool) -> Tested:
+def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: FoldJudge | None, keep: bool) -> Tested:
     n_fits = problem.design.fits_per_draw
     problem.progress(n_fits, n_fits)
     table = LeftOut(None) if judge is None else judge.table(splits, left_out, keep)
@@ -181,11 +204,15 @@ def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: _Fo
     return Tested(_completed(table, problem, splits, kept), n_fits)
 
 
-def _from_refits(problem: Problem, splits: Splits, judge: _FoldJudge | None, keep: bool, number: int) -> Tested:
-    fits = _FoldFits(problem, splits.folds, judge, keep, number)
+def _from_refits(
+    problem: Problem, splits: Splits, judge: FoldJudge | None, keep: bool, number: int, whole: bool = False
+) -> Tested:
+    fits = FoldFits(problem, splits.folds, judge, keep, number, whole)
     n_fits, risks, kept = problem.design.fits_per_draw, [], None
+    whole_risks: list[Floats] = []
     sums = np.zeros((len(problem.path), problem.n_samples)) if judge is not None and judge.writes_losses else None
-    finished = problem.finished(f"folds/{number}" if number else "folds", judge is None, keep)
+    details = (judge is None, keep, *([whole] if whole else []))
+    finished = problem.finished(f"folds/{number}" if number else "folds", *details)
     results = results_of(fits, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
     for k, (cost, fold_risk, losses, *predicted) in enumerate(results):
         n_fits += int(cost)
@@ -197,11 +224,16 @@ def _from_refits(problem: Problem, splits: Splits, judge: _FoldJudge | None, kee
         if keep:
             kept = missing(predicted[0], problem.n_samples) if kept is None else kept
             kept[:, test] = predicted[0]
+        if whole:
+            whole_risks.append(predicted[-1])
     often = splits.times_tested(problem.n_samples)
     with np.errstate(invalid="ignore"):
         known = None if sums is None or problem.response == "score" else np.where(often > 0, sums / often, np.nan)
+    if not problem.loss.per_row:
+        known = _complete(known, splits.tested)
     table = LeftOut(known, fold_risks=None if judge is None else np.stack(risks))
-    return Tested(_completed(table, problem, splits, kept), n_fits)
+    table = _completed(table, problem, splits, kept)
+    return Tested(table, n_fits, np.stack(whole_risks) if whole else None)
 
 
 def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | None) -> LeftOut:
@@ -215,11 +247,24 @@ def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | N
     )
 
 
-def left_out_losses(problem: Problem, predicted: Array, fold: Rows | None = None) -> LeftOut | None:
-    """The table of losses, given what every model says of every row, left out; None for losses of whole sets."""
-    if not problem.loss.per_row:
+def left_out_losses(
+    problem: Problem, predicted: Array, fold: Rows | None = None, tested: Rows | None = None
+) -> LeftOut | None:
+    """The table of losses, given what every model says of every row, left out; or of the rows `tested` only.
+
+    A loss of whole sets judges these rows together, and each has that risk plus its influence on it. None where
+    influences cannot be computed.
+    """
+    if tested is None:
+        losses = problem.loss.row_values(problem.y, predicted, problem.weight)
+        tested = np.arange(problem.n_samples)
+    else:
+        weight = None if problem.weight is None else problem.weight[tested]
+        losses = np.full((len(predicted), problem.n_samples), np.nan)
+        losses[:, tested] = problem.loss.row_values(problem.y[tested], predicted[:, tested], weight)
+    if not problem.loss.per_row and _complete(losses, tested) is None:
         return None
-    return LeftOut(problem.loss.pointwise(problem.y, predicted), problem.weight, fold)
+    return LeftOut(losses, problem.weight, fold)
 
 
 def missing(predicted: Array, n: int) -> Array:
@@ -238,32 +283,46 @@ def at_all_rows(problem: Problem, predicted: Array | None) -> Array | None:
     return placed
 
 
-class _FoldFits:
+class FoldFits:
     """Fits the whole path to the training rows of a fold and tests it on the others; picklable."""
 
     def __init__(
-        self, problem: Problem, folds: Sequence[Split], judge: _FoldJudge | None, keep: bool, number: int
+        self,
+        problem: Problem,
+        folds: Sequence[Split],
+        judge: FoldJudge | None,
+        keep: bool,
+        number: int,
+        whole: bool = False,
     ) -> None:
         self.path, self.X, self.y, self.weight = problem.path, problem.X, problem.y, problem.weight
         self.classes, self.response, self.seed = problem.target.classes, problem.response, problem.seed
         self.folds, self.judge, self.keep, self.pairwise = folds, judge, keep, problem.path.pairwise
+        self.every_row = np.arange(problem.n_samples) if whole else None
         self.address = (ROW_SPLITS, LEARNER_SEED, *([FURTHER, number] if number else []))
 
     def __call__(self, k: int) -> tuple[Array, ...]:
-        """(fits, risk of every model, its losses; predictions if they are kept); empty what is not asked for."""
+        """(fits, risk of every model, its losses; predictions if they are kept, risk on all rows if asked for).
+
+        Empty what is not asked for.
+        """
         fold = self.folds[k]
         seed = child_integer(self.seed, *self.address, k)
         try:
             if self.response == "score":
                 return self._own_scores(fold, seed)
             predicted, cost = self._predictions(fold, seed)
+            on_all = None if self.every_row is None else predicted
+            predicted = predicted if on_all is None else on_all[:, fold.test]
         except Exception as error:
             raise FitError(f"fold {k + 1} of {len(self.folds)}: {error}") from error
         judge = self.judge
         risk = np.empty(0) if judge is None else judge.risk(fold.test, predicted)
         losses = np.empty(0) if judge is None or not judge.writes_losses else judge.losses(fold.test, predicted)
-        found = (np.array(cost), risk, losses)
-        return (*found, predicted) if self.keep else found
+        found = (np.array(cost), risk, losses, *([predicted] if self.keep else []))
+        if on_all is None or judge is None:
+            return found
+        return (*found, np.asarray(judge.loss.risk(self.y, on_all, self.weight), dtype=np.float64))
 
     def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
         design, X_test = self._bound(fold)
@@ -276,7 +335,8 @@ class _FoldFits:
         return np.array(design.fits_per_draw), risk_of_scores(scores), np.empty(0)
 
     def _bound(self, fold: Split) -> tuple[Design, Table]:
-        """(the path bound to the training rows, X of the test rows)."""
+        """(the path bound to the training rows, X of the test rows, or of all where all are asked for)."""
         weight = None if self.weight is None else self.weight[fold.train]
-        X_train, X_test = split_rows(self.X, fold.train, fold.test, pairwise=self.pairwise)
+        asked = fold.test if self.every_row is None else self.every_row
+        X_train, X_test = split_rows(self.X, fold.train, asked, pairwise=self.pairwise)
         return self.path.bind(X_train, self.classes, weight), X_test

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +48,37 @@ def weighted_mean(values: Array, weight: Floats | None) -> Array:
     return np.asarray((values * weight).sum(axis=-1) / weight.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows that all models of a path answer alike, as fitted trees do within a leaf.
+
+    Attributes
+    ----------
+    answers : (models, groups[, classes]) what the models say of each group.
+    group : (n,) the group of each row.
+    """
+
+    answers: Array
+    group: Array
+
+    @property
+    def sizes(self) -> Floats:
+        """Number of rows of each group, (groups,)."""
+        return np.bincount(self.group, minlength=self.answers.shape[1]).astype(np.float64)
+
+    def masses(self, Y: Array, n_classes: int) -> Floats:
+        """Number of labels of each class in each group, (label vectors, groups, classes), of codes Y."""
+        n_groups = self.answers.shape[1]
+        cells = (np.arange(len(Y))[:, None] * n_groups + self.group) * n_classes + Y
+        held = np.bincount(cells.ravel(), minlength=len(Y) * n_groups * n_classes)
+        return held.reshape(len(Y), n_groups, n_classes).astype(np.float64)
+
+    def rows(self, n_classes: int) -> tuple[Array, Array]:
+        """(labels, predictions) of one row for every group and class: (groups × classes,), (models, …[, classes])."""
+        labels = np.tile(np.arange(n_classes), self.answers.shape[1])
+        return labels, np.repeat(self.answers, n_classes, axis=1)
+
+
 def class_shares(codes: Array, n_classes: int, weight: Floats | None = None) -> Floats:
     """Share of each class among the labels, by number or by weight, (classes,)."""
     total = len(codes) if weight is None else weight.sum()
@@ -65,6 +97,8 @@ class Loss(ABC):
     unit_interval : whether the loss of a sample is 0 or 1, so that binomial and Hoeffding bounds apply.
     per_row : whether every row has a loss; otherwise the loss is one number for a set of predictions.
     quadratic : whether it is the squared error, for which linear smoothers have closed forms.
+    fixed_labels : whether `statistic` serves only draws that rearrange the labels of rows without weights.
+    jackknifed : whether `row_values` come from leaving out groups of rows.
     reads_predictions : whether it is computed from predictions; otherwise it is asked of the fitted models.
     """
 
@@ -75,6 +109,8 @@ class Loss(ABC):
     unit_interval: bool = False
     per_row: bool = True
     quadratic: bool = False
+    fixed_labels: bool = False
+    jackknifed: bool = False
     reads_predictions: bool = True
 
     @property
@@ -102,6 +138,33 @@ class Loss(ABC):
     def risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
         """Mean loss over samples, (...)."""
         return weighted_mean(self.pointwise(y, prediction), weight)
+
+    def scored_risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+        """As `risk`; of scorers with every digit that scikit-learn gives, for numbers that stand for its own."""
+        return self.risk(y, prediction, weight)
+
+    def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        """One number per sample whose (weighted) mean is the risk and whose spread is its error, (..., n).
+
+        The loss of the sample where there is one; for losses of whole sets the risk plus the influence of the sample
+        on it. nan for sets where that cannot be computed.
+        """
+        return np.asarray(self.pointwise(y, prediction), dtype=np.float64)
+
+    def risk_of_groups(self, groups: Groups, masses: Floats) -> Floats | None:
+        """Risk of the models on labels of which each group has some of each class, (label vectors, models).
+
+        `masses` are (label vectors, groups, classes). None where rows must be judged one by one.
+        """
+        if not self.per_row:
+            return None
+        losses = self.pointwise(*groups.rows(masses.shape[-1]))
+        held = masses.reshape(len(masses), -1)
+        return np.asarray(held @ losses.T / held.sum(axis=-1, keepdims=True))
+
+    def permuted_mean_of_groups(self, groups: Groups, y: Array) -> Floats | None:
+        """Mean risk over all permutations of the labels y, (models,); None where it is not known."""
+        return np.asarray(self.crossed_mean(y, groups.answers, groups.sizes)) if self.per_row else None
 
     @abstractmethod
     def crossed_mean(

@@ -102,8 +102,8 @@ class AbsoluteLoss(Loss):
         self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
     ) -> Array:
         if not self.multioutput:
-            return weighted_mean(_mean_distance(y, prediction, label_weight), weight)
-        outputs = [_mean_distance(y[:, k], prediction[..., k], label_weight) for k in range(y.shape[1])]
+            return weighted_mean(mean_distance(y, prediction, label_weight), weight)
+        outputs = [mean_distance(y[:, k], prediction[..., k], label_weight) for k in range(y.shape[1])]
         return weighted_mean(np.mean(outputs, axis=0), weight)
 
     def best_constant(self, y: Array, weight: Floats | None = None) -> Array | None:
@@ -122,7 +122,7 @@ def _weighted_median(y: Array, weight: Floats) -> float:
     return float(np.mean(y[order[np.minimum(ends, len(y) - 1)]]))
 
 
-def _mean_distance(y: Array, points: Array, weight: Floats | None = None) -> Array:
+def mean_distance(y: Array, points: Array, weight: Floats | None = None) -> Array:
     """Mean over j of |y_j − point| for every point, in O(log n) each by prefix sums of the sorted labels."""
     if weight is not None:
         return _weighted_distance(y, points, weight / weight.sum())

@@ -1,28 +1,32 @@
 """Losses of a whole set of samples: scikit-learn's scorers, and functions that return one number for all samples.
 
-They have no loss per sample, so their crossed mean is estimated from the same predictions and freshly drawn labels,
-which costs no fit. Scores are greater-is-better. A scorer becomes a risk here by changing its sign, and `reported`
-changes it back; the rest of the library knows risks only.
+They have no loss per sample. Scorers that `losses.scorers` knows are computed for all sets at once, with their mean
+under permuted labels and the influence of every row. For others the crossed mean is estimated from the same
+predictions and freshly drawn labels, which costs no fit, and influences come from leaving out groups of rows.
+
+Scores are greater-is-better. A scorer becomes a risk here by changing its sign, and `reported` changes it back; the
+rest of the library knows risks only.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import ClassifierTags, RegressorTags, Tags
 
-from outsample.data.tables import Table, lend
-from outsample.losses.base import LABELS, Loss, as_losses
-from outsample.running.arrays import Array, Floats
+from outsample.data.tables import lend
+from outsample.losses.base import LABELS, Groups, Loss, SufficientStatistic, as_losses
+from outsample.losses.jackknife import jackknifed
+from outsample.losses.scorers.form import Form
+from outsample.losses.scorers.stand_ins import FrozenPredictions, Recorder
+from outsample.running.arrays import Array, Floats, Rows, chunks
 
 # Label vectors drawn for one crossed mean.
 FRESH_LABELS = 20
@@ -50,6 +54,10 @@ class SetLoss(Loss):
     def on_new_data(self) -> str:
         return f"the {self.name} on a large set of new samples"
 
+    @property
+    def jackknifed(self) -> bool:  # type: ignore[override]
+        return True
+
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         """The risk of one set of predictions, (n) or (n, classes or outputs)."""
         raise NotImplementedError
@@ -58,11 +66,44 @@ class SetLoss(Loss):
         raise TypeError(f"{self.name} judges a whole set of predictions; it has no loss per sample")
 
     def risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        lead = prediction.shape[: prediction.ndim - (2 if self.trailing else 1)]
-        own = y.shape[y.ndim - self._label_axes() :]
-        Y = np.broadcast_to(y, lead + own)
-        risks = [self.set_risk(Y[i], prediction[i], weight) for i in np.ndindex(lead)]
+        Y, P = self._sets(y, prediction)
+        lead = Y.shape[: Y.ndim - self._label_axes()]
+        risks = [self.set_risk(Y[i], P[i], weight) for i in np.ndindex(lead)]
         return np.asarray(risks, dtype=np.float64).reshape(lead)
+
+    def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        Y, P = self._sets(y, prediction)
+        lead = Y.shape[: Y.ndim - self._label_axes()]
+        rows = [self._jackknifed(Y[i], P[i], weight) for i in np.ndindex(lead)]
+        return np.asarray(rows, dtype=np.float64).reshape(*lead, -1)
+
+    def _jackknifed(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
+        """Row values of one set, (n,)."""
+
+        def risk_of(rows: Rows) -> float:
+            return self.set_risk(y[rows], prediction[rows], None if weight is None else weight[rows])
+
+        return jackknifed(self.set_risk(y, prediction, weight), risk_of, len(y), weight)
+
+    def _sets(self, y: Array, prediction: Array) -> tuple[Array, Array]:
+        """Labels and predictions of every set, with the same leading axes."""
+        own, said = y.ndim - self._label_axes(), prediction.ndim - (2 if self.trailing else 1)
+        lead = np.broadcast_shapes(y.shape[:own], prediction.shape[:said])
+        return np.broadcast_to(y, lead + y.shape[own:]), np.broadcast_to(prediction, lead + prediction.shape[said:])
+
+    def permuted_mean(self, y: Array, prediction: Array) -> Array | None:
+        """Mean risk over all permutations of the labels y, (n[, outputs]); None where no closed form is known."""
+        return None
+
+    @property
+    def knows_permuted_mean(self) -> bool:
+        """Whether `permuted_mean` has a closed form."""
+        return False
+
+    @property
+    def additive(self) -> bool:
+        """Whether it is the mean of a loss per row, so that its crossed mean is exact for any pools and weights."""
+        return False
 
     def crossed_mean(
         self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
@@ -74,7 +115,11 @@ class SetLoss(Loss):
 
     def mean_over_fresh(self, fresh: Array, prediction: Array, weight: Floats | None = None) -> Array:
         """Mean risk of the predictions against each label vector of `fresh`, (fresh, n)."""
-        return np.asarray(np.mean([self.risk(labels, prediction, weight) for labels in fresh], axis=0))
+        return np.asarray(np.mean(self.risk_of_labels(fresh, prediction, weight), axis=0))
+
+    def risk_of_labels(self, Y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        """Risk of the same predictions against each label vector of Y, (label vectors, ...)."""
+        return np.stack([self.risk(labels, prediction, weight) for labels in Y])
 
     def _label_axes(self) -> int:
         """Number of axes of one label vector."""
@@ -134,10 +179,32 @@ class ScorerLoss(SetLoss):
     classes: Any = None
     multioutput: bool = False
     response: str = "predict"
+    sign: int = 1
+    form: Form | None = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.label
+
+    @property
+    def statistic(self) -> SufficientStatistic | None:  # type: ignore[override]
+        return None if self.form is None else self.form.statistic
+
+    @property
+    def fixed_labels(self) -> bool:  # type: ignore[override]
+        return True
+
+    @property
+    def jackknifed(self) -> bool:  # type: ignore[override]
+        return self.form is None
+
+    @property
+    def additive(self) -> bool:
+        return self.form is not None and self.form.additive
+
+    @property
+    def knows_permuted_mean(self) -> bool:
+        return self.form is not None and self.form.closed
 
     @property
     def trailing(self) -> bool:  # type: ignore[override]
@@ -170,7 +237,142 @@ class ScorerLoss(SetLoss):
                 f"loss {self.label!r}: a scorer must read exactly one of predict, predict_proba and "
                 f"decision_function, it read {sorted(called) or 'none'}"
             )
-        return replace(self, response=called.pop())
+        chosen = replace(self, response=called.pop())
+        from outsample.losses.scorers.table import form_of  # Loaded when a scorer is asked for.
+
+        found = form_of(self.scorer, self.classes, self.multioutput, chosen.response)
+        if found is None:
+            return chosen
+        known = replace(chosen, sign=found[0], form=found[1])
+        return known if known.agrees_with_scorer() else chosen
+
+    def agrees_with_scorer(self) -> bool:
+        """Whether the form has the value of the scorer itself on trial: other versions may define a score otherwise."""
+        assert self.form is not None
+        y, prediction, weight = self._trial()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for share in (None, weight):
+                try:
+                    called = self.set_risk(y, prediction, share)
+                except (TypeError, ValueError):
+                    continue
+                found = -self.sign * float(self.form.value(y, prediction, share))
+                if not (np.isnan(found) or np.isclose(found, called, rtol=1e-9, atol=1e-12)):
+                    return False
+        return True
+
+    def _trial(self) -> tuple[Array, Array, Floats]:
+        """Labels, predictions and weights of a few rows; there are ties, and every class occurs."""
+        rng = np.random.default_rng(0)
+        if self.classes is None:
+            shape = (12, 2) if self.multioutput else (12,)
+            y, prediction = rng.integers(1, 9, shape) / 2, rng.integers(1, 9, shape) / 2
+            return y, prediction, rng.uniform(0.5, 2, 12)
+        n_classes = len(self.classes)
+        y = np.tile(np.arange(n_classes), 6)
+        weight = rng.uniform(0.5, 2, len(y))
+        if self.response == "predict":
+            return y, np.where(rng.random(len(y)) < 0.5, y, rng.integers(n_classes, size=len(y))), weight
+        shares = rng.integers(1, 4, (len(y), n_classes)).astype(np.float64)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return y, shares if self.trailing else shares[:, 1] - 0.5, weight
+
+    def risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+        if self.form is None:
+            return super().risk(y, prediction, weight)
+        return self._over_models(self._known_risk, y, prediction, weight, axis=-1)
+
+    def scored_risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
+        if self.form is not None and self.form.every_digit and weight is None:
+            return self.risk(y, prediction)
+        return super().risk(y, prediction, weight)
+
+    def _known_risk(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
+        assert self.form is not None
+        score, why = self.form.value_and_warning(y, prediction, weight)
+        risks = -self.sign * score
+        for i in self._undefined(risks):
+            Y, P = self._sets(y, prediction)
+            risks[i] = self.set_risk(Y[i], P[i], weight)
+        if why is not None:
+            message = f"loss {self.label!r} is ill-defined on some rows and has a fixed value there: {why}"
+            warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        return np.asarray(risks)
+
+    def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        if self.form is None:
+            return super().row_values(y, prediction, weight)
+        return self._over_models(self._known_rows, y, prediction, weight, axis=-2)
+
+    def _known_rows(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
+        assert self.form is not None
+        rows = -self.sign * self.form.row_values(y, prediction, weight)
+        for i in self._undefined(rows.sum(axis=-1)):
+            Y, P = self._sets(y, prediction)
+            rows[i] = self._jackknifed(Y[i], P[i], weight)
+        return np.asarray(rows)
+
+    def _over_models(
+        self, function: Callable[..., Floats], y: Array, prediction: Array, weight: Floats | None, axis: int
+    ) -> Floats:
+        """What a function gives for a few models at a time, joined along the `axis` of models of its results.
+
+        What it computes on the way is several times as large as the predictions.
+        """
+        of_models = prediction.ndim - (3 if self.trailing else 2)
+        if of_models < 0:
+            return function(y, prediction, weight)
+        along = np.moveaxis(prediction, of_models, 0)
+        own = y.ndim - self._label_axes() - 1
+        parts = []
+        for models in chunks(along):
+            shared = own < 0 or y.shape[own] == 1
+            labels = y if shared else y[(slice(None),) * own + (models,)]
+            parts.append(function(labels, np.moveaxis(along[models], 0, of_models), weight))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=axis)
+
+    def risk_of_labels(self, Y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        if self.form is None or not self.form.takes_many_labels or prediction.ndim != (3 if self.trailing else 2):
+            return super().risk_of_labels(Y, prediction, weight)
+        return np.asarray(self.risk(Y[:, None], prediction, weight))
+
+    @staticmethod
+    def _undefined(values: Array) -> Iterator[tuple[int, ...]]:
+        """The places of sets that the scorer itself must be asked about."""
+        return (tuple(int(k) for k in place) for place in np.argwhere(np.isnan(values)))
+
+    def permuted_mean(self, y: Array, prediction: Array) -> Array | None:
+        mean = None if self.form is None else self.form.permuted_mean(y, prediction)
+        return None if mean is None or np.isnan(mean).any() else -self.sign * mean
+
+    def crossed_mean(
+        self, y: Array, prediction: Array, weight: Floats | None = None, label_weight: Floats | None = None
+    ) -> Array:
+        mean = None if self.form is None else self.form.crossed_mean(y, prediction, weight, label_weight)
+        if mean is None or np.isnan(mean).any():
+            return super().crossed_mean(y, prediction, weight, label_weight)
+        return np.asarray(-self.sign * mean)
+
+    def risk_of_groups(self, groups: Groups, masses: Floats) -> Floats | None:
+        complete = bool((masses.sum(axis=1) > 0).all())
+        if self.form is None or not complete:
+            return None
+        labels, prediction = groups.rows(masses.shape[-1])
+        score, why = self.form.value_and_warning(labels, prediction, masses.reshape(len(masses), 1, -1))
+        return None if why is not None or np.isnan(score).any() else -self.sign * score
+
+    def permuted_mean_of_groups(self, groups: Groups, y: Array) -> Floats | None:
+        mean = None if self.form is None else self.form.permuted_mean(y, groups.answers, groups.sizes)
+        return None if mean is None or np.isnan(mean).any() else -self.sign * mean
+
+    def risk_and_crossed_mean(
+        self, values: Floats, pool: Array, pool_weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        if self.form is None or self.form.statistic is None:
+            return super().risk_and_crossed_mean(values, pool, pool_weight)
+        score, mean = self.form.from_statistic(values, pool)
+        return -self.sign * score, -self.sign * mean
 
     def takes_weight(self) -> bool:
         try:
@@ -189,7 +391,7 @@ class ScorerLoss(SetLoss):
         labels = 1.5 + codes if self.classes is None else self.classes[codes]
         if self.multioutput:
             labels = np.stack([labels, labels[::-1]], axis=1)
-        stand_in = _Recorder(available, labels, codes, self.classes)
+        stand_in = Recorder(available, labels, codes, self.classes)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -261,79 +463,3 @@ class OwnScore(SetLoss):
 
     def reported(self, risk: Any) -> Any:
         return None if risk is None else -risk
-
-
-class FrozenPredictions(BaseEstimator):  # type: ignore[misc]
-    """Looks like a fitted estimator to a scorer, and returns predictions made earlier."""
-
-    def __init__(self, response: str, predictions: Array, classes: Array | None) -> None:
-        self.response, self.predictions, self.classes = response, predictions, classes
-        if classes is not None:
-            self.classes_ = classes
-
-        frozen = predictions.view()
-        frozen.flags.writeable = False
-
-        def answer(X: Table) -> Array:
-            return frozen
-
-        answer.__name__ = response
-        setattr(self, response, answer)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Tags:
-        return _tags(super().__sklearn_tags__(), self.classes)
-
-    def fit(self, X: Table, y: ArrayLike) -> FrozenPredictions:
-        """Exists because scorers look for it; does nothing."""
-        return self
-
-
-@dataclass
-class _Recorder(BaseEstimator):  # type: ignore[misc]
-    """A stand-in for a fitted estimator that offers some prediction methods and records which are called."""
-
-    available: tuple[str, ...]
-    labels: Any
-    codes: Any
-    classes: Any
-    called: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.classes is not None:
-            self.classes_ = self.classes
-        for response in self.available:
-            setattr(self, response, self._answer(response))
-
-    def _answer(self, response: str) -> Callable[[Any], Array]:
-        def answer(X: Table) -> Array:
-            self.called.append(response)
-            if response == "predict":
-                return np.asarray(self.labels)
-            one_hot = np.eye(len(self.classes))[self.codes]
-            if response == "decision_function" and len(self.classes) == 2:
-                return np.asarray(one_hot[:, 1])
-            return np.asarray(one_hot)
-
-        answer.__name__ = response
-        return answer
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Tags:
-        return _tags(super().__sklearn_tags__(), self.classes)
-
-    def fit(self, X: Table, y: ArrayLike) -> _Recorder:
-        """Exists because scorers look for it; does nothing."""
-        return self
-
-
-def _tags(tags: Tags, classes: Array | None) -> Tags:
-    if classes is None:
-        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-    else:
-        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-    return tags

@@ -10,18 +10,24 @@ Class labels are integer codes 0 … K−1 inside the library; `classes` decodes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from outsample.data.learners import is_pairwise
 from outsample.data.tables import Table
+from outsample.losses.base import Groups, weighted_mean
 from outsample.paths.order import complexity_of, simplest_first
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+    from outsample.data.scalers import Rescaling
 
 
 class Draws(Protocol):
@@ -80,6 +86,23 @@ class Smoother:
     def _norms(self) -> tuple[Floats, Floats] | None:
         return None if self.norms is None else self.norms()
 
+    def mean_leverage(self, weight: Floats | None) -> Floats:
+        """Weighted mean of the leverages, (models,)."""
+        return np.asarray(weighted_mean(self.leverages, weight))
+
+    def mean_row_sum(self, weight: Floats | None) -> Floats:
+        """Weighted mean of the row sums, (models,)."""
+        return np.asarray(weighted_mean(self.row_sums, weight))
+
+    def mean_excess(self, weight: Floats | None) -> Floats | None:
+        """Weighted mean of what `left_out_norms` exceed `squared_norms` by, (models,); None where these are not known.
+
+        The variance of a fit at rows it has not seen beyond that at its own rows, in units of the noise variance.
+        """
+        if self.squared_norms is None or self.left_out_norms is None:
+            return None
+        return np.asarray(weighted_mean(np.maximum(self.left_out_norms - self.squared_norms, 0.0), weight))
+
     @property
     def trace(self) -> Floats:
         """Effective degrees of freedom tr S, (models,)."""
@@ -89,6 +112,10 @@ class Smoother:
     def total(self) -> Floats:
         """1ᵀ S 1, (models,)."""
         return np.asarray(self.row_sums.sum(axis=-1))
+
+
+RowBlocks = Iterator[tuple[slice, Array]]
+"""(rows, answers (models, rows)) of block after block of rows; the answers may be written over."""
 
 
 class Path(ABC):
@@ -104,12 +131,15 @@ class Path(ABC):
     takes_weight : whether it serves weighted fits.
     solves_further : whether models are solved beyond the tolerance of the estimator, so that they differ from
         scikit-learn's own within that tolerance.
+    same_digits : whether its answers are scikit-learn's own up to the order in which numbers are added, so that scores
+        agree to 1e-12; other fast paths solve the same equations in another way, which is as exact but differs more.
     refits : whether every model is fitted by scikit-learn on its own, so that the path saves nothing.
     """
 
     responses: frozenset[str] = frozenset({"predict"})
     takes_weight: bool = True
     solves_further: bool = False
+    same_digits: bool = False
     refits: ClassVar[bool] = False
 
     def __init__(
@@ -133,6 +163,13 @@ class Path(ABC):
         The models of a path agree on it: settings that do not are put on different paths.
         """
         return is_pairwise(self.estimator, self.params[0])
+
+    def pieces(self) -> list[tuple[Path, Rows]]:
+        """Paths that together have the same models, each with their places; apart where every model costs its own fit.
+
+        What is fitted apart can be left away one by one.
+        """
+        return [(self, np.arange(len(self)))]
 
     @property
     def name(self) -> str:
@@ -180,16 +217,22 @@ class Abilities:
     sums : the statistics, "confusion" or "moments", that are computed without writing all predictions down.
     streams : `confusions` and `moments` take label vectors that are drawn when they are asked for.
     smoother : every fit is linear in y, and `smoother` gives the leverages (regression only).
+    groups : `grouped` gives the answers to groups of rows that all models answer alike (classification only).
     leaves_out : `left_out_predictions` predicts rows left out without refitting.
     scores : `scores` asks each fitted model for its own score.
+    coefficients : models are linear, and `fitted_coefficients` gives their coefficients on the columns of `table`.
+    row_blocks : `fitted_blocks` and `left_out_blocks` answer for a few rows at a time.
     """
 
     batched: bool = True
     sums: frozenset[str] = frozenset()
     streams: bool = False
+    groups: bool = False
     smoother: bool = False
     leaves_out: bool = False
     scores: bool = False
+    coefficients: bool = False
+    row_blocks: bool = False
 
 
 class Design(ABC):
@@ -199,6 +242,7 @@ class Design(ABC):
     ----------
     n_samples, n_models : sizes.
     fits_per_draw : fits of a learner that one label vector costs.
+    table : X as linear models read it, behind the earlier steps of a pipeline, (n, p); only with `coefficients`.
     """
 
     fits_per_draw: int = 1
@@ -206,6 +250,7 @@ class Design(ABC):
     n_models: int
     classes: Array | None
     weight: Floats | None
+    table: Any
 
     @property
     def abilities(self) -> Abilities:
@@ -227,6 +272,10 @@ class Design(ABC):
         -------
         (draws, models, n) or (draws, models, n, K or outputs)
         """
+
+    def grouped(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Iterator[Groups]:
+        """The same answers as `fitted`, for each label vector in turn, as groups of rows that have them in common."""
+        raise TypeError(f"{type(self).__name__} answers rows one by one")
 
     @abstractmethod
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
@@ -258,6 +307,42 @@ class Design(ABC):
         -------
         (models, n[, K or outputs]), computed anew, so that the caller may write to it; or None: this design has no
         shortcut, refit on the other rows.
+        """
+        return None
+
+    def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
+        """(coefficients (K, p), constants (K,)) of each model after fitting y, on the columns of `table`.
+
+        K is 1 for regression and two classes.
+        """
+        raise TypeError(f"{type(self).__name__} has no coefficients")
+
+    def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        """In-sample predictions of some models of a path after fitting y, a few rows at a time.
+
+        Where the design declares `row_blocks`: for answers that together are too large to be held.
+        """
+        raise TypeError(f"{type(self).__name__} has no answers for a few rows at a time")
+
+    def left_out_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        """What some models say of each row without having seen it, a few rows at a time, as in `fitted_blocks`."""
+        raise TypeError(f"{type(self).__name__} has no answers for a few rows at a time")
+
+    def leaves_out_behind(self, scaler: StandardScaler) -> bool:
+        """Whether `left_out_behind` has a shortcut, at least for rows left out one by one."""
+        return False
+
+    def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
+        """`left_out_predictions` where a scaler has made X, which is fitted anew to the rows of all other folds.
+
+        Parameters
+        ----------
+        scales : the folds, and the scaler without each of them.
+
+        Returns
+        -------
+        (predictions (models, n[, K or outputs]), folds that must be refitted, as positions in `scales`); or None: no
+        shortcut for these folds.
         """
         return None
 

@@ -30,12 +30,22 @@ _LEAST_SQUARES = {"fit_intercept": "linear.least_squares:LeastSquaresPath"}
 _ENSEMBLE = {"n_estimators": "ensembles:EnsemblePath"}
 _STAGES = {"n_estimators": "ensembles:StagedPath"}
 _ITERATIONS = {"max_iter": "ensembles:StagedPath"}
-_LIGHTGBM = {"n_estimators": "ensembles:LightGBMPath"}
-_XGBOOST = {"n_estimators": "ensembles:XGBoostPath"}
+_LIGHTGBM = {"n_estimators": "boosters:LightGBMPath"}
+_XGBOOST = {"n_estimators": "boosters:XGBoostPath"}
+_CATBOOST = dict.fromkeys(("iterations", "n_estimators", "num_trees", "num_boost_round"), "boosters:CatBoostPath")
+
+_COUNTS = {"alpha": "generative.counted_bayes:CountedBayesPath"}
+_QUADRATIC = {
+    "reg_param": "generative.quadratic_discriminants:QuadraticDiscriminantPath",
+    "shrinkage": "generative.quadratic_discriminants:QuadraticDiscriminantPath",
+}
 
 FAST_PATHS: dict[str, dict[str, str]] = {
     "sklearn.tree.DecisionTreeClassifier": _TREES,
     "sklearn.tree.DecisionTreeRegressor": _TREES,
+    "outsample.paths.trees.best_first.BestFirstTreeClassifier": {
+        "max_leaf_nodes": "trees.best_first:BestFirstPath",
+    },
     "sklearn.neighbors.KNeighborsClassifier": _NEIGHBORS,
     "sklearn.neighbors.KNeighborsRegressor": _NEIGHBORS,
     "sklearn.linear_model.LinearRegression": _LEAST_SQUARES,
@@ -61,12 +71,39 @@ FAST_PATHS: dict[str, dict[str, str]] = {
     "sklearn.ensemble.AdaBoostRegressor": _STAGES,
     "sklearn.ensemble.HistGradientBoostingClassifier": _ITERATIONS,
     "sklearn.ensemble.HistGradientBoostingRegressor": _ITERATIONS,
+    "sklearn.naive_bayes.GaussianNB": {"var_smoothing": "generative.gaussian_bayes:GaussianBayesPath"},
+    "sklearn.gaussian_process.GaussianProcessRegressor": {"alpha": "gaussian_process:GaussianProcessPath"},
+    "sklearn.naive_bayes.MultinomialNB": _COUNTS,
+    "sklearn.naive_bayes.ComplementNB": _COUNTS,
+    "sklearn.naive_bayes.BernoulliNB": _COUNTS,
+    "sklearn.naive_bayes.CategoricalNB": {"alpha": "generative.counted_bayes:CategoricalBayesPath"},
+    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": {
+        "shrinkage": "generative.linear_discriminants:LinearDiscriminantPath"
+    },
+    "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": _QUADRATIC,
+    "sklearn.neighbors.NearestCentroid": {"shrink_threshold": "generative.centroids:NearestCentroidPath"},
     "lightgbm.sklearn.LGBMClassifier": _LIGHTGBM,
     "lightgbm.sklearn.LGBMRegressor": _LIGHTGBM,
     "xgboost.sklearn.XGBClassifier": _XGBOOST,
     "xgboost.sklearn.XGBRegressor": _XGBOOST,
+    "catboost.core.CatBoostClassifier": _CATBOOST,
+    "catboost.core.CatBoostRegressor": _CATBOOST,
 }
 """Type of an estimator → parameter → path along that parameter; one estimator alone takes the first that serves it."""
+
+PATCHED_ALIKE = frozenset(
+    {
+        "sklearn.linear_model.LinearRegression",
+        "sklearn.linear_model.Ridge",
+        "sklearn.linear_model.LogisticRegression",
+        "sklearn.neighbors.KNeighborsClassifier",
+        "sklearn.neighbors.KNeighborsRegressor",
+    }
+)
+"""Types whose fits by scikit-learn-intelex give the numbers of scikit-learn's own, so that the same paths serve them.
+
+The others are refitted: its support vectors end elsewhere within their tolerance, its forests grow other trees.
+"""
 
 WHOLE_PIPELINES: dict[str, str] = {"sklearn.linear_model.LinearRegression": "linear.least_squares:LeastSquaresPath"}
 """Type of the last step of a pipeline → path along the parameters of the steps before it."""
@@ -113,7 +150,8 @@ def _fast_path(
             continue
         if not path.serves(estimator, alone=parameter is None):
             continue
-        own = [estimator.get_params()[name]] if values is None else values
+        # CatBoost lists only those of its parameters that were set.
+        own = [estimator.get_params().get(name)] if values is None else values
         accepted = [value for value in own if path.accepts(value)]
         if len(accepted) == len(own):
             return path(estimator, name, own)
@@ -128,7 +166,7 @@ def _entries(estimator: BaseEstimator, parameter: str | None) -> Iterator[tuple[
     if type(estimator) is Pipeline:
         yield from _pipeline_entries(estimator, parameter)
         return
-    for name, place in FAST_PATHS.get(public_name(type(estimator)), {}).items():
+    for name, place in FAST_PATHS.get(_name_of_paths(type(estimator)), {}).items():
         if parameter in (None, name):
             yield name, _path_class(place)
 
@@ -136,11 +174,11 @@ def _entries(estimator: BaseEstimator, parameter: str | None) -> Iterator[tuple[
 def _pipeline_entries(pipeline: Pipeline, parameter: str | None) -> Iterator[tuple[str, type[GridPath]]]:
     """The same for a pipeline as a whole: a parameter of the steps before the last one, or none."""
     *steps, (last_name, last) = pipeline.steps
-    place = WHOLE_PIPELINES.get(public_name(type(last)))
+    place = WHOLE_PIPELINES.get(_name_of_paths(type(last)))
     if place is None or not steps:
         return
     if parameter is None:
-        (own,) = FAST_PATHS[public_name(type(last))]
+        (own,) = FAST_PATHS[_name_of_paths(type(last))]
         yield f"{last_name}__{own}", _path_class(place)
         return
     step, _, inner = parameter.partition("__")
@@ -162,6 +200,25 @@ def public_name(kind: type) -> str:
     module = ".".join(public)
     exported = getattr(sys.modules.get(module), kind.__name__, None)
     return f"{module}.{kind.__name__}" if exported is kind else ""
+
+
+def is_patched(kind: type) -> bool:
+    """Whether a type comes from scikit-learn-intelex, which puts its own in the place of scikit-learn's."""
+    return kind.__module__.split(".")[0] in ("sklearnex", "daal4py")
+
+
+def kind_of(kind: type) -> str:
+    """The `public_name` of a type; of one that scikit-learn-intelex put in its place, the name of scikit-learn's."""
+    if not is_patched(kind):
+        return public_name(kind)
+    rooms = [room for room in kind.__module__.split(".")[1:] if room not in ("sklearn", "preview")]
+    return f"sklearn.{rooms[0]}.{kind.__name__}" if rooms else ""
+
+
+def _name_of_paths(kind: type) -> str:
+    """The name under which the tables list the paths of a type; "" for a patched one that is not alike."""
+    name = kind_of(kind)
+    return "" if is_patched(kind) and name not in PATCHED_ALIKE else name
 
 
 def _path_class(place: str) -> type[GridPath]:

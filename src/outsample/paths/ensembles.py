@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 from sklearn.utils import check_array
 
-from outsample.data.tables import Table, n_rows
+from outsample.data.tables import Table
 from outsample.paths.one_fit import OneFitPath, at_sizes
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array
 
 _BAGS = (BaggingClassifier, BaggingRegressor)
 
@@ -68,12 +67,12 @@ def _bag_opinions(model: BaseEstimator, X: Table) -> Iterator[Array]:
         if not is_classifier(model):
             yield estimator.predict(Z)
         elif hasattr(estimator, "predict_proba"):
-            yield _all_columns(estimator.predict_proba(Z), estimator.classes_, model.n_classes_)
+            yield all_columns(estimator.predict_proba(Z), estimator.classes_, model.n_classes_)
         else:
             yield np.eye(model.n_classes_)[estimator.predict(Z)]
 
 
-def _all_columns(shares: Array, seen: Array, n_classes: int) -> Array:
+def all_columns(shares: Array, seen: Array, n_classes: int) -> Array:
     """Shares of the classes an estimator saw, as columns of all classes; bags fit their estimators to codes."""
     if len(seen) == n_classes:
         return shares
@@ -115,97 +114,3 @@ def _weighted_medians(model: AdaBoostRegressor, X: Table, sizes: Iterable[int]) 
         reached = np.cumsum(model.estimator_weights_[order], axis=1)
         middle = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
         yield opinions[rows, order[rows, middle]]
-
-
-_LEAF_TABLE_BYTES = 64 * 2**20
-
-
-class LightGBMPath(OneFitPath):
-    """LGBMClassifier and LGBMRegressor along `n_estimators`.
-
-    One fit per label vector; each row's leaves are looked up once, and their values added tree by tree,
-    in LightGBM's own order. The data set is binned anew for each label vector: LightGBM's scikit-learn
-    classes take no binned data. Not served: dart and rf, whose runs are not nested, linear trees, and
-    objectives that transform their raw scores.
-    """
-
-    responses = frozenset({"predict", "predict_proba"})
-    _objectives = (None, "regression", "regression_l1", "l1", "l2", "mae", "mse", "huber", "quantile", "fair")
-    _harmless = frozenset(
-        {"verbose", "verbosity", "max_bin", "deterministic", "force_col_wise", "force_row_wise", "extra_trees"}
-    )
-
-    @classmethod
-    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
-        settings = estimator.get_params()
-        known = type(estimator)().get_params().keys() | cls._harmless
-        objectives = (None,) if is_classifier(estimator) else cls._objectives
-        covered = settings["boosting_type"] == "gbdt" and settings["objective"] in objectives
-        return bool(covered and settings.keys() <= known)
-
-    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
-        return (_lightgbm_response(model, raw, response) for raw in at_sizes(_raw_scores(model, X), self.sizes))
-
-
-def _raw_scores(model: BaseEstimator, X: Table) -> Iterator[Floats]:
-    """Raw scores after each iteration, (n, trees per iteration)."""
-    n, booster = n_rows(X), model.booster_
-    width = booster.num_model_per_iteration()
-    raw = np.zeros((n, width))
-    at_once = max(1, _LEAF_TABLE_BYTES // (8 * n * width))
-    for start in range(0, booster.current_iteration(), at_once):
-        leaves = model.predict(X, pred_leaf=True, start_iteration=start, num_iteration=at_once)
-        leaves = np.asarray(leaves).reshape(n, -1, width).astype(np.intp)
-        for i in range(leaves.shape[1]):
-            raw = raw.copy()
-            for k in range(width):
-                leaf = leaves[:, i, k]
-                tree = (start + i) * width + k
-                values = [booster.get_leaf_output(tree, j) for j in range(int(leaf.max()) + 1)]
-                raw[:, k] += np.array(values)[leaf]
-            yield raw
-
-
-def _lightgbm_response(model: BaseEstimator, raw: Floats, response: str) -> Array:
-    if not is_classifier(model):
-        return raw[:, 0]
-    if raw.shape[1] == 1:
-        second = 1.0 / (1.0 + np.exp(-raw[:, 0]))
-        probability = np.column_stack([1.0 - second, second])
-    else:
-        probability = softmax(raw, axis=1)
-    return np.argmax(probability, axis=1) if response == "predict" else probability
-
-
-class XGBoostPath(OneFitPath):
-    """XGBClassifier and XGBRegressor along `n_estimators`.
-
-    One fit per label vector; each size starts from the margins of the size before, so every tree is asked
-    twice at most, once where the margins are the answer, and sums are XGBoost's own, in single precision.
-    The data set is binned anew for each label vector: XGBoost's scikit-learn classes take no binned data.
-    Not served: dart and linear boosters.
-    """
-
-    responses = frozenset({"predict", "predict_proba"})
-
-    @classmethod
-    def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
-        settings = estimator.get_params()
-        return (
-            settings["booster"] in (None, "gbtree")
-            and settings["early_stopping_rounds"] is None
-            and settings["callbacks"] is None
-            and settings["multi_strategy"] in (None, "one_output_per_tree")
-        )
-
-    def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterator[Array]:
-        margin, reached, answer = None, 0, None
-        plain = not is_classifier(model) and model.objective in (None, "reg:squarederror")
-        for size in self.sizes:
-            if size > reached:
-                following = {"base_margin": margin, "iteration_range": (reached, size)}
-                margin = model.predict(X, output_margin=True, **following)
-                answer = margin if plain else getattr(model, response)(X, **following)
-                reached = size
-            assert answer is not None
-            yield answer

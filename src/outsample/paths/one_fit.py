@@ -73,6 +73,8 @@ class OneFitPath(GridPath):
     share one random fit, where scikit-learn would draw anew for each.
     """
 
+    same_digits = True
+
     def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         if not all(self.accepts(value) for value in values):
             raise ValueError(f"{parameter} must be whole numbers of at least 1, got {list(values)}")

@@ -16,6 +16,9 @@ _RICHER_WHEN_LARGER = frozenset(
         "max_depth",
         "n_estimators",
         "max_iter",
+        "iterations",
+        "num_trees",
+        "num_boost_round",
         "C",
         "degree",
         "n_components",
@@ -49,6 +52,9 @@ _RICHER_WHEN_SMALLER = frozenset(
         "length_scale",
         "tol",
         "min_weight_fraction_leaf",
+        "var_smoothing",
+        "reg_param",
+        "shrink_threshold",
     }
 )
 
@@ -63,7 +69,8 @@ def complexity_of(parameter: str, values: Sequence[Any]) -> tuple[Floats, bool]:
     position = np.arange(len(values), dtype=np.float64)
     if len(values) < 2 and name not in _RICHER_WHEN_LARGER | _RICHER_WHEN_SMALLER:
         return position, True
-    numbers = _numbers(values)
+    # None is no limit, and no shrinkage: the richest either way.
+    numbers = _numbers(values, 0.0 if name in _RICHER_WHEN_SMALLER else np.inf)
     if numbers is None or (name not in _RICHER_WHEN_LARGER and name not in _RICHER_WHEN_SMALLER):
         return position, False
     if name in _RICHER_WHEN_LARGER:
@@ -77,12 +84,12 @@ def simplest_first(complexity: Floats) -> NDArray[np.intp]:
     return np.argsort(complexity, kind="stable")
 
 
-def _numbers(values: Sequence[Any]) -> Floats | None:
-    """Values as floats, None (no limit) as infinity; None when some value is not a number."""
+def _numbers(values: Sequence[Any], for_none: float) -> Floats | None:
+    """Values as floats, `for_none` for None; None when some value is not a number."""
     numbers = []
     for value in values:
         if value is None:
-            numbers.append(np.inf)
+            numbers.append(for_none)
         elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
             numbers.append(float(value))
         else:

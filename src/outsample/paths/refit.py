@@ -16,11 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from outsample.data.learners import FitError, constant_response, fit, respond, seeded, with_params
-from outsample.data.steps import alike, fit_leading_steps, split_pipeline, transformed, treats_rows_alone
-from outsample.data.tables import Table, lend, n_rows
-from outsample.paths.base import Abilities, Design, GridPath, Path, Smoother
+from outsample.data.scalers import is_exact, rescaling
+from outsample.data.steps import alike, fit_leading_steps, last_scaler, split_pipeline, transformed, treats_rows_alone
+from outsample.data.tables import Table, lend, n_rows, split_rows
+from outsample.losses.base import Groups
+from outsample.paths.base import Abilities, Design, GridPath, Path, RowBlocks, Smoother
 from outsample.paths.order import complexity_of, simplest_first
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Bools, Floats, Rows
 
 
 class RefitPath(GridPath):
@@ -49,6 +51,9 @@ class RefitPath(GridPath):
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return RefitDesign(self, X, classes, weight)
+
+    def pieces(self) -> list[tuple[Path, Rows]]:
+        return [(RefitPath.over(self.estimator, [params]), np.array([m])) for m, params in enumerate(self.params)]
 
 
 class RefitDesign(Design):
@@ -151,17 +156,24 @@ class MixedPath(Path):
         self.order = simplest_first(complexity)
         super().__init__(served.estimator, [params[i] for i in self.order], complexity[self.order], ordered)
         self.responses, self.takes_weight = served.responses, served.takes_weight
-        self.solves_further = served.solves_further
+        self.solves_further, self.same_digits = served.solves_further, served.same_digits
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        return _MixedDesign([path.bind(X, classes, weight) for path in self.paths], self.order)
+        return MixedDesign([path.bind(X, classes, weight) for path in self.paths], self.order)
+
+    def pieces(self) -> list[tuple[Path, Rows]]:
+        places, start, found = np.argsort(self.order), 0, []
+        for path in self.paths:
+            found += [(piece, places[start + models]) for piece, models in path.pieces()]
+            start += len(path)
+        return found
 
     @property
     def name(self) -> str:
         return ", ".join(path.name for path in self.paths)
 
 
-class _MixedDesign(Design):
+class MixedDesign(Design):
     """Several designs on the same X, their models put in the order of the whole path."""
 
     abilities = Abilities()
@@ -210,15 +222,23 @@ class PipelinePath(Path):
     def __init__(self, estimator: Pipeline, leading: Pipeline | None, prefix: str, last: Path) -> None:
         params = [{prefix + k: v for k, v in params.items()} for params in last.params]
         super().__init__(estimator, params, last.complexity, last.ordered)
-        self.leading, self.last = leading, last
+        self.leading, self.prefix, self.last = leading, prefix, last
         self.responses, self.takes_weight = last.responses, last.takes_weight
-        self.solves_further = last.solves_further
+        self.solves_further, self.same_digits = last.solves_further, last.same_digits
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         leading, Z, own = fit_leading_steps(self.leading, X)
         if not alike(Z, own):
             return RefitPath.of(self).bind(X, classes, weight)
-        return _PipelineDesign(leading, self.last.bind(Z, classes, weight))
+        return _PipelineDesign(self, X, leading, Z, self.last.bind(Z, classes, weight))
+
+    def pieces(self) -> list[tuple[Path, Rows]]:
+        return [(self._piece(path, models), models) for path, models in self.last.pieces()]
+
+    def _piece(self, path: Path, models: Rows) -> Path:
+        if path.refits:
+            return RefitPath.over(self.estimator, [self.params[m] for m in models])
+        return self if path is self.last else PipelinePath(self.estimator, self.leading, self.prefix, path)
 
     @property
     def name(self) -> str:
@@ -228,22 +248,40 @@ class PipelinePath(Path):
 class _PipelineDesign(Design):
     """The design of the last step; rows left out are predicted where the steps before it learn nothing from the rows.
 
-    Steps that learn from X, such as scalers, would learn something else from fewer rows.
+    Steps that learn from X would learn something else from fewer rows. What a `StandardScaler` would have learned is
+    known without refitting, and some designs know what follows from it.
+
+    Parameters
+    ----------
+    leading : the fitted steps, which have made Z of X.
+    last : the last step bound to Z.
     """
 
-    def __init__(self, leading: Pipeline | None, last: Design) -> None:
+    def __init__(self, path: PipelinePath, X: Table, leading: Pipeline | None, Z: Any, last: Design) -> None:
+        self._path, self._X, self._Z = path, X, Z
         self._leading, self._last = leading, last
         self._stateless = leading is None or treats_rows_alone(leading)
+        scaler = None if self._stateless else last_scaler(leading)
+        self._scaler = scaler if is_exact(scaler, Z) else None
         self.classes, self.weight, self.fits_per_draw = last.classes, last.weight, last.fits_per_draw
         self.n_samples, self.n_models = last.n_samples, last.n_models
+        self.table = getattr(last, "table", None)
 
     @property
     def abilities(self) -> Abilities:
         own = self._last.abilities
-        return replace(own, leaves_out=own.leaves_out and self._stateless, scores=False)
+        leaves_out = own.leaves_out and (self._stateless or self._rescales)
+        return replace(own, leaves_out=leaves_out, scores=False, row_blocks=own.row_blocks and self._stateless)
+
+    @property
+    def _rescales(self) -> bool:
+        return self._scaler is not None and self._last.leaves_out_behind(self._scaler)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return self._last.fitted(Y, response, seeds)
+
+    def grouped(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Iterator[Groups]:
+        return self._last.grouped(Y, response, seeds)
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._last.predict(y, transformed(self._leading, X_new), response, seed)
@@ -252,8 +290,36 @@ class _PipelineDesign(Design):
     def smoother(self) -> Smoother | None:
         return self._last.smoother
 
+    def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
+        return self._last.fitted_coefficients(y)
+
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
-        return self._last.left_out_predictions(y, folds, response) if self._stateless else None
+        if self._stateless:
+            return self._last.left_out_predictions(y, folds, response)
+        if not self._rescales:
+            return None
+        scales = rescaling(self._scaler, self._Z, folds)
+        found = self._last.left_out_behind(scales, y, response)
+        if found is None:
+            return None
+        answers, doubtful = found
+        for k in doubtful:
+            inside = scales.fold == k
+            answers[:, inside] = self._refit(y, inside, response)
+        return answers
+
+    def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        return self._last.fitted_blocks(y, models)
+
+    def left_out_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        return self._last.left_out_blocks(y, models)
+
+    def _refit(self, y: Array, inside: Bools, response: str) -> Array:
+        """Answers of every model on the rows `inside`, with the whole pipeline fitted to the others."""
+        train, test = np.flatnonzero(~inside), np.flatnonzero(inside)
+        weight = None if self.weight is None else self.weight[train]
+        X_train, X_test = split_rows(self._X, train, test, pairwise=self._path.pairwise)
+        return self._path.bind(X_train, self.classes, weight).predict(y[train], X_test, response)
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         return self._last.confusions(Y, seeds)

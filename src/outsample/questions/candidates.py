@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,14 +64,44 @@ def _check_names(estimator: BaseEstimator, grid: Mapping[str, Any], argument: st
         return
     known = estimator.get_params(deep=True)
     for name in grid:
-        owner = name.rpartition("__")[0]
-        if name not in known and not any(owner == other or owner.startswith(f"{other}__") for other in grid):
+        owner, _, own_name = name.rpartition("__")
+        if name in known or any(owner == other or owner.startswith(f"{other}__") for other in grid):
+            continue
+        if not _constructor_takes(known.get(owner) if owner else estimator, own_name):
             parameter_of(f"{argument}: {type(estimator).__name__}", name, known)
+
+
+def _constructor_takes(learner: object, name: str) -> bool:
+    """Whether a learner has a parameter that it does not list: CatBoost lists those only that were set.
+
+    The classes of LightGBM and XGBoost take any name, and leave it to their libraries.
+    """
+    if not hasattr(learner, "get_params"):
+        return False
+    parameters = inspect.signature(type(learner)).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def candidates_of(param_grid: ParamGrid) -> list[dict[str, Any]]:
     """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
     return list(ParameterGrid(param_grid))
+
+
+def with_default(estimator: BaseEstimator, settings: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int | None]:
+    """(the settings, with the estimator's own values of their parameters among them; its position).
+
+    It is added as the last one where it is not there. Where settings differ in the parameters they set, it sets none.
+    None for a position where the estimator cannot predict as it is.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+        return settings, None
+    known, names = estimator.get_params(deep=True), set(settings[0])
+    alike = all(set(setting) == names for setting in settings) and names <= set(known)
+    default = {name: known[name] for name in settings[0]} if alike else {}
+    same = [repr(setting) == repr(default) for setting in settings]
+    if any(same):
+        return settings, same.index(True)
+    return [*settings, default], len(settings)
 
 
 def filled(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> Any:

@@ -23,6 +23,7 @@ from outsample.data.learners import last_step
 from outsample.data.tables import Table
 from outsample.evidence.labels import measured_draws
 from outsample.hypotheses import HypothesisSet
+from outsample.losses.base import weighted_mean
 from outsample.paths.base import Path
 from outsample.problem import Problem, pose
 from outsample.resampling.labels import (
@@ -34,7 +35,8 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
+from outsample.running.run import LABEL_DRAWS, LEARNER_DRAWS, RandomState, child_integer, child_seed, seed_sequence
+from outsample.running.workers import results_of
 
 # Attributes of a result that `to_dict` takes as they are.
 WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
@@ -49,6 +51,7 @@ class Options(TypedDict, total=False):
     random_state: RandomState
     n_jobs: int | None
     fast: bool
+    absolute: bool
 
 
 def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
@@ -65,6 +68,8 @@ def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **o
     n_draws : number of label vectors drawn, 100 by default; all distinct ones where there are no more than that.
     random_state : the seed; with the same seed the criterion `Permutation` has the same draws.
     n_jobs, fast : as in `estimate`.
+    absolute : take max_h |Σ …| in place of max_h Σ …, for hypothesis sets that are not closed under negation; every
+        draw is then fitted twice, the second time with its labels exchanged.
     """
     return _complexity("permutation complexity", FreePermutation(), estimator, X, y, **options)
 
@@ -106,8 +111,7 @@ def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **opt
 
     Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.
     """
-    found = _complexity("expected discrepancy", RademacherSigns(), estimator, X, y, **options)
-    return found if found.exhaustive else _around_flipped_share(found)
+    return _complexity("expected discrepancy", RademacherSigns(), estimator, X, y, centred=True, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +193,16 @@ class Complexity:
         return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
-def _around_flipped_share(found: Complexity) -> Complexity:
-    """The record with draws 2(n₊/n − e') in place of 1 − 2e', where n₊/n is the share of flipped labels."""
-    draws = found.draws + (2 * found.flipped - 1)[:, None]
-    return replace(found, value=_entry(draws.mean(axis=0), found), draws=draws, monte_carlo_error=_error(draws, found))
+def _of_draws(fits: Floats, negated: Floats | None, shift: Floats | None) -> Floats:
+    """The correlation of each draw, (draws, models), from 1 − 2e' of the fits to the drawn labels.
+
+    Parameters
+    ----------
+    negated : the same of the fits to the exchanged labels, where the maximum of absolute values is asked for.
+    shift : (draws,) 2n₊/n − 1 with n₊/n the share of flipped labels, which turns 1 − 2e' into 2(n₊/n − e').
+    """
+    by = 0.0 if shift is None else shift[:, None]
+    return np.asarray(fits + by if negated is None else np.maximum(fits + by, negated - by))
 
 
 def _complexity(
@@ -208,27 +218,39 @@ def _complexity(
     random_state: RandomState = None,
     n_jobs: int | None = None,
     fast: bool = True,
+    absolute: bool = False,
+    centred: bool = False,
 ) -> Complexity:
-    """The complexity of a learner, path or hypothesis set on labels drawn by a scheme."""
+    """The complexity of a learner, path or hypothesis set on labels drawn by a scheme.
+
+    `centred` is for the expected discrepancy, see `_of_draws`.
+    """
     start = time.perf_counter()
     count = whole_number("n_draws", n_draws)
+    if absolute:
+        kind = f"{kind} of absolute values"
     if isinstance(estimator, HypothesisSet):
-        found = _complexity_of_hypotheses(kind, scheme, estimator, y, count, random_state)
+        found = _complexity_of_hypotheses(kind, scheme, estimator, y, count, random_state, absolute, centred)
     else:
-        problem = _problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
-        found = _complexity_of_problem(problem, kind, scheme, count)
+        problem = posed_problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
+        found = _complexity_of_problem(problem, kind, scheme, count, absolute, centred)
     return replace(found, seconds=time.perf_counter() - start)
 
 
-def _complexity_of_problem(problem: Problem, kind: str, scheme: LabelScheme, n_draws: int) -> Complexity:
+def _complexity_of_problem(
+    problem: Problem, kind: str, scheme: LabelScheme, n_draws: int, absolute: bool, centred: bool
+) -> Complexity:
     """The complexity of every model of a problem's path; the problem has zero-one loss and two classes."""
-    _check_two_classes(kind, problem.target.n_classes)
+    check_two_classes(kind, problem.target.n_classes)
     draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
     optimism, errors = measured_draws(problem, draws, 0, len(draws))
     flipped = np.array([np.mean(draws[i] != problem.y) for i in range(len(draws))])
-    return _record(
+    # The mean of the shift over all draws is zero, so that without absolute values it changes nothing there.
+    shift = 2 * flipped - 1 if centred and (absolute or not draws.exhaustive) else None
+    negated = 1 - 2 * _errors_on_exchanged(problem, draws) if absolute else None
+    return complexity_record(
         kind,
-        1 - 2 * errors,
+        _of_draws(1 - 2 * errors, negated, shift),
         None,
         single=len(problem.path) == 1,
         exhaustive=draws.exhaustive,
@@ -236,12 +258,32 @@ def _complexity_of_problem(problem: Problem, kind: str, scheme: LabelScheme, n_d
         flipped=flipped,
         minimised=bool(getattr(last_step(problem.path.estimator), "minimises_training_error", False)),
         n_samples=problem.n_samples,
-        n_fits=len(draws) * problem.design.fits_per_draw,
+        n_fits=(1 + absolute) * len(draws) * problem.design.fits_per_draw,
         params=tuple(problem.path.params),
     )
 
 
-def _problem(
+def _errors_on_exchanged(problem: Problem, draws: LabelDraws) -> Floats:
+    """Training error of the fits to the drawn labels with the two classes exchanged, (draws, models)."""
+    fits = _ExchangedFits(problem, draws)
+    n_jobs = 1 if problem.design.batched else problem.n_jobs
+    return np.stack(list(results_of(fits, [(i,) for i in range(len(draws))], n_jobs)))
+
+
+class _ExchangedFits:
+    """Fits the exchanged labels of one draw; picklable."""
+
+    def __init__(self, problem: Problem, draws: LabelDraws) -> None:
+        self.design, self.draws, self.weight, self.seed = problem.design, draws, problem.weight, problem.seed
+
+    def __call__(self, i: int) -> Floats:
+        """Training error of every model, (models,)."""
+        Y = 1 - self.draws[i : i + 1]
+        fitted = self.design.fitted(Y, "predict", [child_integer(self.seed, LEARNER_DRAWS, i)])
+        return np.asarray(weighted_mean(fitted[0] != Y[0], self.weight))
+
+
+def posed_problem(
     kind: str,
     estimator: BaseEstimator,
     X: Table,
@@ -252,6 +294,7 @@ def _problem(
     n_jobs: int | None,
     fast: bool,
 ) -> Problem:
+    """The problem of a classifier, or of the path along one of its parameters, with zero-one loss."""
     path = estimator if isinstance(estimator, Path) else None
     learner = estimator if path is None else path.estimator
     if not is_classifier(learner):
@@ -273,7 +316,8 @@ def _problem(
     return problem if path is None else problem.over(path)
 
 
-def _check_two_classes(kind: str, n_classes: int | None) -> None:
+def check_two_classes(kind: str, n_classes: int | None) -> None:
+    """Raise ValueError unless there are two classes."""
     if n_classes != 2:
         raise ValueError(
             f"{kind} is defined for two classes, y has {n_classes}; with more classes use "
@@ -282,20 +326,30 @@ def _check_two_classes(kind: str, n_classes: int | None) -> None:
 
 
 def _complexity_of_hypotheses(
-    kind: str, scheme: LabelScheme, hypotheses: HypothesisSet, y: ArrayLike, n_draws: int, random_state: RandomState
+    kind: str,
+    scheme: LabelScheme,
+    hypotheses: HypothesisSet,
+    y: ArrayLike,
+    n_draws: int,
+    random_state: RandomState,
+    absolute: bool,
+    centred: bool,
 ) -> Complexity:
-    codes = _codes(kind, y, hypotheses.n_samples)
+    codes = two_class_codes(kind, y, hypotheses.n_samples)
     Y, weights, exhaustive = _labels(scheme, codes, n_draws, seed_sequence(random_state))
     signs = 2.0 * Y - 1
     means = hypotheses.signs[hypotheses.best(signs)].mean(axis=1)
-    return _record(
+    flipped = (codes != Y).mean(axis=1)
+    shift = 2 * flipped - 1 if centred and (absolute or not exhaustive) else None
+    negated = hypotheses.maxima(-signs)[:, None] if absolute else None
+    return complexity_record(
         kind,
-        hypotheses.maxima(signs)[:, None],
+        _of_draws(hypotheses.maxima(signs)[:, None], negated, shift),
         weights,
         single=True,
         exhaustive=exhaustive,
         products=(2 * codes.mean() - 1) * means[:, None],
-        flipped=(codes != Y).mean(axis=1),
+        flipped=flipped,
         minimised=True,
         n_samples=len(codes),
         n_fits=0,
@@ -303,7 +357,7 @@ def _complexity_of_hypotheses(
     )
 
 
-def _codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
+def two_class_codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
     """y as class codes 0 and 1, (n,)."""
     labels = np.asarray(y)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -311,7 +365,7 @@ def _codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
         raise ValueError(f"{kind} is defined for two classes, y holds real values")
     if labels.shape != (n_samples,):
         raise ValueError(f"y must have one label per sample, shape ({n_samples},), got {labels.shape}")
-    _check_two_classes(kind, len(classes))
+    check_two_classes(kind, len(classes))
     return codes
 
 
@@ -328,7 +382,7 @@ def _labels(
     return draws[:], None, draws.exhaustive
 
 
-def _record(
+def complexity_record(
     kind: str,
     draws: Floats,
     weights: Floats | None,
@@ -337,10 +391,14 @@ def _record(
     exhaustive: bool,
     products: Floats,
     minimised: bool,
+    most: Floats | float = 1.0,
     **more: Any,
 ) -> Complexity:
-    """The record of draws, (draws, models), with probabilities `weights`; None where they are equally likely."""
-    is_maximum = minimised or bool((draws >= 1 - 1e-12).all())
+    """The record of draws, (draws, models), with probabilities `weights`; None where they are equally likely.
+
+    `most` is the correlation of labels fitted perfectly: that of every draw, (draws, 1), where they differ.
+    """
+    is_maximum = minimised or bool((draws >= most - 1e-12).all())
     bare = Complexity(
         value=0.0,
         monte_carlo_error=None,

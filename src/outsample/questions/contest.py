@@ -17,7 +17,7 @@ from sklearn.exceptions import FitFailedWarning
 
 from outsample.checks import is_integer
 from outsample.criteria.base import Criterion
-from outsample.criteria.labels import Permutation
+from outsample.curve.race_record import RaceRecord
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.learners import FitError, with_params
 from outsample.losses.base import RELATIVE_ROUNDING, Loss
@@ -47,17 +47,23 @@ class Outcome:
     positions : (models,) where each model of the curve stands in the user's order.
     best_model : the chosen model's place in the curve.
     error_score : the score of settings that could not be fitted.
+    default : position of the estimator's own setting in the user's order; None where it did not take part.
     """
 
     curve: RiskCurve
     positions: Positions
     best_model: int
     error_score: float | str = np.nan
+    default: int | None = None
 
     @property
     def best_position(self) -> int:
         """The chosen model's place in the user's order."""
         return int(self.positions[self.best_model])
+
+    def model_at(self, position: int) -> int:
+        """The place in the curve of the model that stands at a position in the user's order."""
+        return int(np.flatnonzero(self.positions == position)[0])
 
 
 def outcome_of(
@@ -73,7 +79,8 @@ def outcome_of(
     posed = problems_of(question, estimator, settings, fast)
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
-        curve, positions = _curve_over_all(posed, criterion, error_score)
+        over_all = _raced if criterion.joint else _curve_over_all
+        curve, positions = over_all(posed, criterion, error_score)
     if not curve.ordered:
         curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
         positions = positions[order]
@@ -86,11 +93,22 @@ def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: R
     Where the criterion stands for scikit-learn's own searches, ties for the minimum go to the first setting of the
     grid, as they do there.
     """
+    if curve.race is not None:
+        return _choice_of_remaining(curve, curve.race, rule)
     if rule is minimum and criterion.stands_for_scikit_learn:
         scores = np.nan_to_num(curve.scores, nan=-np.inf)
         tied = np.flatnonzero(scores == scores.max())
         return int(tied[np.argmin(positions[tied])])
     return checked_choice(rule(curve), curve)
+
+
+def _choice_of_remaining(curve: RiskCurve, race: RaceRecord, rule: Rule) -> int:
+    """The choice among the candidates of a race that remained, by what they lost on the rows that all have met."""
+    if rule is minimum:
+        return race.leader
+    left = race.remaining
+    remaining = replace(replace(curve, race=None).take(left), out_sample=race.standing[left])
+    return int(left[checked_choice(rule(remaining), remaining)])
 
 
 def checked_choice(index: int, curve: RiskCurve) -> int:
@@ -168,18 +186,48 @@ def _curve_over_all(
     return replace(curve, ordered=ordered), positions
 
 
+def _raced(
+    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str
+) -> tuple[RiskCurve, Positions]:
+    """The same by a criterion that judges all paths together; settings that failed stay in their places, unknown."""
+    try:
+        curve, failures = criterion.together([problem for problem, _ in posed])
+    except FitError as error:
+        if error_score == "raise":
+            raise
+        raise _rejection(error, "all settings; the first") from error
+    settings = [setting for _, branch in posed for setting in branch.settings]
+    if failures and error_score == "raise":
+        raise next(iter(failures.values()))
+    _warn_of_failures([(settings[place], reason) for place, reason in failures.items()])
+    positions = np.concatenate([branch.positions for _, branch in posed])
+    race = None if curve.race is None else replace(curve.race, params=settings)
+    ordered = len(posed) == 1 and posed[0][1].path.ordered
+    return replace(curve, params=tuple(settings), race=race, ordered=ordered), positions
+
+
 def _report_failures(failures: list[tuple[Branch, FitError]], all_of_them: bool) -> None:
     """Raise where every setting failed, warn where some did."""
     if not failures:
         return
-    branch, reason = failures[0]
+    reason = failures[0][1]
     if all_of_them:
-        root = _root(reason)
-        kind = TypeError if isinstance(root, TypeError) and not isinstance(root, ValueError) else ValueError
-        which = "all settings; the first" if len(failures) > 1 else "the only setting,"
-        raise kind(f"param_grid: the estimator rejected {which} because {reason}")
-    others = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
-    warnings.warn(f"{branch.settings[0]} was rejected{others}: {reason}", FitFailedWarning, stacklevel=2)
+        raise _rejection(reason, "all settings; the first" if len(failures) > 1 else "the only setting,")
+    _warn_of_failures([(branch.settings[0], reason) for branch, reason in failures])
+
+
+def _rejection(reason: FitError, which: str) -> Exception:
+    """What to raise where no setting could be fitted."""
+    root = _root(reason)
+    kind = TypeError if isinstance(root, TypeError) and not isinstance(root, ValueError) else ValueError
+    return kind(f"param_grid: the estimator rejected {which} because {reason}")
+
+
+def _warn_of_failures(failures: Sequence[tuple[dict[str, Any], FitError]]) -> None:
+    if failures:
+        (setting, reason), *more = failures
+        others = f", and {len(more)} more" if more else ""
+        warnings.warn(f"{setting} was rejected{others}: {reason}", FitFailedWarning, stacklevel=2)
 
 
 def _curves_of(
@@ -276,6 +324,8 @@ def permutation_optimism(posed: Sequence[tuple[Problem, Branch]]) -> tuple[Float
     """(optimism of every setting on permuted labels, in the user's order, (settings,); fits for it)."""
     optimism, n_fits = np.empty(sum(len(branch.positions) for _, branch in posed)), 0
     for problem, branch in posed:
+        from outsample.criteria.labels import Permutation
+
         curve = Permutation().curve(problem)
         optimism[branch.positions] = curve.optimism
         n_fits += curve.n_fits

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
+
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.criteria.base import CriterionLike, as_criterion
+from outsample.criteria.base import Criterion, CriterionLike, as_criterion
 from outsample.curve.error_estimate import ErrorEstimate
-from outsample.data.learners import encode, respond
+from outsample.data.lazy import as_lazy, in_memory_only, is_lazy
 from outsample.data.tables import Table
-from outsample.losses.base import Loss
 from outsample.losses.choice import LossLike
 from outsample.problem import pose
+from outsample.rules import minimum
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.run import RandomState
 
@@ -36,7 +37,8 @@ def estimate(
     Parameters
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline; it is cloned, never changed.
-    X, y : the data; numpy, pandas, polars or sparse.
+    X, y : the data; numpy, pandas, polars or sparse. Dask arrays and data frames, and Parquet data sets or their paths,
+        are read a block of rows at a time for linear regression and ridge; y may then name a column.
     criterion : a criterion or its name, see `outsample.criteria`.
     loss : "zero-one", "squared", "absolute", "log", a loss matrix, a function of (y, prediction), or any
         scikit-learn scorer; by default zero-one for classifiers and squared for regressors.
@@ -65,6 +67,8 @@ def estimate(
     11
     """
     chosen = as_criterion(criterion)
+    if is_lazy(X):
+        return _beyond_memory(estimator, X, y, chosen, loss, {"sample_weight": sample_weight, "groups": groups})
     with TerminalProgress(chosen.name) as bar:
         problem = pose(
             estimator,
@@ -81,10 +85,14 @@ def estimate(
         return chosen.curve(problem).estimate(0)
 
 
-def risk_on(model: BaseEstimator, X: Table, y: ArrayLike, loss: Loss) -> float:
-    """Risk of a fitted scikit-learn model on X, y."""
-    classes = getattr(model, "classes_", None)
-    labels = np.asarray(y)
-    codes = labels if classes is None else encode(labels, np.asarray(classes))
-    response = next(r for r in loss.responses if hasattr(model, r))
-    return float(loss.risk(codes, respond(model, X, response, classes)))
+def _beyond_memory(
+    estimator: BaseEstimator, X: Any, y: Any, criterion: Criterion, loss: LossLike, others: dict[str, Any]
+) -> ErrorEstimate:
+    """The estimate where X is read a block of rows at a time."""
+    from outsample.questions.beyond_memory import LazySearch
+
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(in_memory_only(name))
+    judged = LazySearch(estimator, [{}], as_lazy(X, y), criterion.for_learner(estimator), loss)
+    return judged.outcome(minimum).curve.estimate(0)

@@ -52,7 +52,7 @@ def honest_score(
     """
     curve = outcome.curve
     if method == "tibshirani":
-        return _tibshirani(curve, outcome.best_model)
+        return tibshirani(curve, outcome.best_model)
     if method == "bootstrap":
         return _bootstrap(curve, outcome.best_model, question)
     if method == "permutation" and curve.draws is not None and curve.draw_in_sample is not None:
@@ -60,7 +60,8 @@ def honest_score(
     return _search_as_learner(method, search, learner, question)
 
 
-def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
+def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
+    """The error of the whole search by the correction of Tibshirani & Tibshirani, from the risks on folds alone."""
     risks = _required(curve.fold_risks, "tibshirani", curve)
     correction = float(np.mean(risks[:, best] - np.nanmin(risks, axis=1)))
     return _with_out_sample(curve, best, float(curve.out_sample[best]) + correction, "Tibshirani–Tibshirani correction")
@@ -69,14 +70,22 @@ def _tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
 def _bootstrap(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
     risk_of_rows = _risk_of_rows(curve, question)
     rng = child_generator(question.seed, BAG_STREAM)
-    n, outside = question.n_samples, []
+    rows, outside = _rows_left_out(curve, question), []
     for _ in range(BAGS):
-        bag = rng.integers(n, size=n)
-        left = np.setdiff1d(np.arange(n), bag)
+        bag = rows[rng.integers(len(rows), size=len(rows))]
+        left = np.setdiff1d(rows, bag)
         chosen = int(np.nanargmin(risk_of_rows(bag, slice(None))))
         outside.append(float(risk_of_rows(left, [chosen])[0]))
     name = "bootstrap-bias-corrected cross-validation"
     return _with_out_sample(curve, best, float(np.mean(outside)), name, error=float(np.std(outside, ddof=1)))
+
+
+def _rows_left_out(curve: RiskCurve, question: Question) -> Rows:
+    """The rows that every model left out: out of bag, some may have been seen by all trees of a small forest."""
+    losses = None if curve.left_out is None else curve.left_out.losses
+    if losses is None:
+        return np.arange(question.n_samples)
+    return np.flatnonzero(~np.isnan(losses[~np.isnan(curve.out_sample)]).any(axis=0))
 
 
 def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any], Floats]:
@@ -88,7 +97,8 @@ def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any],
     def share(rows: Rows) -> Floats | None:
         return None if weight is None else weight[rows]
 
-    if losses is not None and question.loss.per_row:
+    # Of a loss of whole sets, rows have the risk plus their influence, whose means are its risks to first order.
+    if losses is not None and (question.loss.per_row or curve.out_of_fold is None):
         complete = losses[known]
         return lambda rows, models: np.asarray(weighted_mean(complete[models][:, rows], share(rows)))
     predictions = _required(curve.out_of_fold, "bootstrap", curve)[known]
@@ -96,8 +106,7 @@ def _risk_of_rows(curve: RiskCurve, question: Question) -> Callable[[Rows, Any],
         predictions = predictions[:, question.all_rows.counted]
 
     def of_sets(rows: Rows, models: Any) -> Floats:
-        labels = question.y[rows]
-        return np.array([float(question.loss.risk(labels, p[rows], share(rows))) for p in predictions[models]])
+        return np.asarray(question.loss.risk(question.y[rows], predictions[models][:, rows], share(rows)))
 
     return of_sets
 

@@ -114,7 +114,7 @@ class InSample:
         seeds = [problem.real_seed] * len(Y)
         if problem.statistic == "confusion":
             risk = loss.risk_and_crossed_mean(problem.design.confusions(Y, seeds), problem.y)[0]
-        elif problem.statistic == "moments" and Y.ndim == 2:
+        elif problem.statistic == "moments" and Y.ndim == 2 and not loss.fixed_labels:
             risk = problem.design.moments(Y, float(problem.y.mean()), seeds)[..., 0]
         else:
             risk = loss.risk(Y[:, None], problem.design.fitted(Y, problem.response, seeds), problem.weight)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from outsample.losses.base import Loss, class_shares, label_variance, weighted_mean
+from outsample.losses.base import Groups, Loss, class_shares, label_variance, weighted_mean
 from outsample.losses.pointwise import SquaredLoss
 from outsample.losses.whole_set import FRESH_LABELS, SetLoss
 from outsample.running.arrays import Array, Floats
@@ -61,8 +61,12 @@ class Reference(ABC):
     def _over_fresh_labels(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
     ) -> Floats:
-        fresh = [loss.risk(self.draw(rng), fitted, weight) for _ in range(FRESH_LABELS)]
-        return np.asarray(np.mean(fresh, axis=0) - loss.risk(labels, fitted, weight))
+        fresh = np.stack([self.draw(rng) for _ in range(FRESH_LABELS)])
+        if isinstance(loss, SetLoss):
+            risks = loss.risk_of_labels(np.concatenate([fresh, labels[None]]), fitted, weight)
+            return np.asarray(risks[:-1].mean(axis=0) - risks[-1])
+        on_fresh = np.mean([loss.risk(drawn, fitted, weight) for drawn in fresh], axis=0)
+        return np.asarray(on_fresh - loss.risk(labels, fitted, weight))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,19 @@ class ClassReference(Reference):
     def labels_at(self, levels: Floats) -> Array:
         steps = np.cumsum(self.probabilities, axis=1)
         return np.asarray((levels[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1))
+
+    def optimism_of_groups(self, loss: Loss, labels: Array, groups: Groups, rng: np.random.Generator) -> Floats | None:
+        """`optimism` of models that answer groups of rows alike; None where rows must be judged one by one."""
+        n_classes = self.probabilities.shape[1]
+        if isinstance(loss, SetLoss):
+            fresh = np.stack([self.draw(rng) for _ in range(FRESH_LABELS)])
+            masses = groups.masses(np.concatenate([fresh, labels[None]]), n_classes)
+        else:
+            n_groups = groups.answers.shape[1]
+            expected = [np.bincount(groups.group, shares, n_groups) for shares in self.probabilities.T]
+            masses = np.stack([np.stack(expected, axis=1), groups.masses(labels[None], n_classes)[0]])
+        risks = loss.risk_of_groups(groups, masses)
+        return None if risks is None else np.asarray(risks[:-1].mean(axis=0) - risks[-1])
 
     def optimism(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator

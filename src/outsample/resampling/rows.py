@@ -81,8 +81,9 @@ class Splits:
         """
         number = np.full(n, -1, dtype=np.intp)
         for k, fold in enumerate(self.folds):
-            whole = len(fold.train) + len(fold.test) == n == len(np.union1d(fold.train, fold.test))
-            if not whole or (number[fold.test] >= 0).any():
+            seen = np.zeros(n, bool)
+            seen[fold.train] = seen[fold.test] = True
+            if len(fold.train) + len(fold.test) != n or not seen.all() or (number[fold.test] >= 0).any():
                 return None
             number[fold.test] = k
         return None if (number < 0).any() else number
@@ -250,8 +251,10 @@ def _checked_split(k: int, pair: tuple[ArrayLike, ArrayLike], n: int) -> Split:
             raise ValueError(f"cv: fold {k + 1} has no {name} rows")
         if rows.min() < 0 or rows.max() >= n:
             raise ValueError(f"cv: the {name} rows of fold {k + 1} are not all between 0 and {n - 1}")
-    both = np.intersect1d(train, test)
-    if len(both):
+    trained = np.zeros(n, bool)
+    trained[train] = True
+    if trained[test].any():
+        both = np.unique(test[trained[test]])
         raise ValueError(f"cv: fold {k + 1} tests {len(both)} rows that it also trains on, the first is row {both[0]}")
     return Split(train, test)
 

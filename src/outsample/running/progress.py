@@ -52,7 +52,9 @@ class TerminalProgress:
             TextColumn("fits"),
             TimeRemainingColumn(),
         )
-        self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+        # Text also in notebooks, where rich would look for a package of widgets.
+        console = Console(stderr=True, force_jupyter=False)
+        self._bar = RichProgress(*columns, console=console, transient=True)
         self._task = self._bar.add_task(self._label, total=planned)
         self._bar.start()
 

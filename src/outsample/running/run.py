@@ -7,12 +7,13 @@ for any number of workers and any order of work.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from outsample.running.arrays import Array
+from outsample.running.fits import KeptFits
 from outsample.running.progress import Progress, silent
 
 MEMORY_BUDGET = 512 * 2**20
@@ -92,6 +93,7 @@ class Run:
     memory : bytes that the predictions of one batch of draws may take.
     progress : called with (fits done, fits planned).
     store : where finished units of work are kept; None keeps nothing.
+    fits : models fitted to all rows on the way.
     """
 
     seed: np.random.SeedSequence
@@ -99,6 +101,7 @@ class Run:
     memory: int = MEMORY_BUDGET
     progress: Progress = silent
     store: UnitStore | None = None
+    fits: KeptFits = field(default_factory=KeptFits)
 
 
 def as_run(random_state: RandomState = None, n_jobs: int | None = None, progress: Progress = silent) -> Run:

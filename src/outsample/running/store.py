@@ -108,6 +108,35 @@ class Store:
         with self._sqlite_errors("written"):
             self._connection.execute("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)", row)
 
+    def append(self, series: str, arrays: Sequence[Array]) -> int:
+        """Keep arrays as the next entry of a series, 1, 2, …, and return its number.
+
+        No two entries, of whichever processes, get the same number.
+        """
+        layout, numbers = _layout_and_bytes(arrays)
+        with self._sqlite_errors("written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                number = self._length(series) + 1
+                unit = f"{series}/{number}"
+                row = (unit, layout, numbers, checksum(unit, layout, numbers))
+                self._connection.execute("INSERT INTO units VALUES (?, ?, ?, ?)", row)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+        return number
+
+    def length(self, series: str) -> int:
+        """Number of entries of a series."""
+        with self._sqlite_errors("read"):
+            return self._length(series)
+
+    def _length(self, series: str) -> int:
+        query = "SELECT COUNT(*) FROM units WHERE substr(unit, 1, ?) = ?"
+        (count,) = self._connection.execute(query, (len(series) + 1, f"{series}/")).fetchone()
+        return int(count)
+
     @contextmanager
     def _sqlite_errors(self, done: str) -> Iterator[None]:
         """Raise errors of SQLite as a StoreError with one sentence that names the store."""

@@ -18,17 +18,21 @@ R = TypeVar("R")
 # Study → the module of this package that holds a `Study` of that name.
 STUDIES = {
     "table1": "two_fits",
+    "table2": "problems",
     "table3": "polynomials",
     "table4": "polynomials",
     "table5": "real_data",
     "table6": "real_data",
     "table7": "plane",
     "figure3": "polynomials",
+    "figure4": "problems",
     "figure5": "roughness",
     "figure6": "polynomials",
     "imbalance": "plane",
     "coverage": "coverage",
     "bounds": "guarantees",
+    "degrees": "degrees",
+    "selection": "selection",
 }
 
 

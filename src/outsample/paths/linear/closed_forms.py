@@ -7,17 +7,18 @@ Weights w, where given, weigh the samples in the risk; S is then the smoother of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from outsample.losses.base import label_variance, weighted_mean
+from outsample.losses.base import label_variance
 from outsample.paths.base import Smoother
 from outsample.paths.linear.fits import LinearFits
 from outsample.resampling.labels import FreePermutation
-from outsample.running.arrays import Array, Bools, Floats, chunks
+from outsample.running.arrays import Array, Bools, Floats
 
 # A leverage this close to one counts as one: the difference is rounding.
 _ROUNDING = 1e-9
@@ -30,7 +31,7 @@ def permutation_optimism(smoother: Smoother, y: Array, weight: Floats | None = N
     2 Σ w_i cov(y*_i, Σ_j S_ij y*_j)/Σw, where the drawn labels have the weighted variance of y. The mean over several
     outputs.
     """
-    own, shared = weighted_mean(smoother.leverages, weight), weighted_mean(smoother.row_sums, weight)
+    own, shared = smoother.mean_leverage(weight), smoother.mean_row_sum(weight)
     unequal = None if weight is None or np.ptp(weight) == 0 else weight
     if unequal is None:
         variance = float(np.mean(np.var(y, axis=0, ddof=1)))
@@ -44,7 +45,7 @@ def label_bootstrap_optimism(smoother: Smoother, y: Array, weight: Floats | None
 
     With weights s²_y is the weighted variance, and the mean leverage is weighted.
     """
-    return 2 * label_variance(y, weight) * weighted_mean(smoother.leverages, weight)
+    return 2 * label_variance(y, weight) * smoother.mean_leverage(weight)
 
 
 def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None = None) -> Floats:
@@ -58,16 +59,14 @@ def new_row_optimism(smoother: Smoother, variance: float, weight: Floats | None 
     alone. Where a fit of minimum norm reproduces every label, so does the one without a row. Nothing is added where
     the squared norms are not known, as for nearest neighbours, whose weights at new places are no larger.
     """
-    fixed = 2 * variance * weighted_mean(smoother.leverages, weight)
-    if smoother.squared_norms is None or smoother.left_out_norms is None or variance == 0:
-        return fixed
-    excess = np.maximum(smoother.left_out_norms - smoother.squared_norms, 0.0)
-    return fixed + variance * weighted_mean(excess, weight)
+    fixed = 2 * variance * smoother.mean_leverage(weight)
+    excess = None if variance == 0 else smoother.mean_excess(weight)
+    return fixed if excess is None else fixed + variance * excess
 
 
 def degrees_of_freedom(smoother: Smoother, n: float, weight: Floats | None = None) -> Floats:
     """tr S, (models,); with weights n times the weighted mean leverage."""
-    return np.asarray(n * weighted_mean(smoother.leverages, weight))
+    return np.asarray(n * smoother.mean_leverage(weight))
 
 
 def noise_variance(in_sample: Floats, dof: Floats, n: float) -> Floats:
@@ -95,40 +94,44 @@ def left_out(fits: LinearFits, y: Floats, folds: Array, least_slack: Floats) -> 
     ----------
     least_slack : (models,), the slack that each model needs.
     """
-    residuals = fits.residuals(y)
     order = np.argsort(folds, kind="stable")
     starts = np.flatnonzero(np.diff(folds[order], prepend=folds[order[0]] - 1))
-    if len(starts) == len(y):
-        return _one_left_out(fits, y, residuals, folds, least_slack)
-    predictions = np.empty_like(residuals)
+    predictions = np.empty((len(fits.kept), len(y)))
     doubtful = []
-    for rows in np.split(order, starts[1:]):
-        within = _FoldSolver(fits, rows)
+    if len(starts) == len(y):
+        for rows, values, unsure in one_left_out(fits, y, least_slack):
+            predictions[:, rows] = values
+            doubtful += [(m, folds[row]) for m, row in unsure]
+        return predictions, doubtful
+    coefficients = fits.coefficients(y)
+    residuals = predictions
+    for some in fits.row_blocks():
+        residuals[:, some] = fits.residuals(y, coefficients, some)
+    for inside in np.split(order, starts[1:]):
+        within = _FoldSolver(fits, inside)
         for m in range(len(residuals)):
-            outside, slack = within.left_out_residuals(m, residuals[m, rows])
-            predictions[m, rows] = y[rows] - outside
+            outside, slack = within.left_out_residuals(m, residuals[m, inside])
+            predictions[m, inside] = y[inside] - outside
             if not _solid(slack, least_slack[m]):
-                doubtful.append((m, folds[rows[0]]))
+                doubtful.append((m, folds[inside[0]]))
     return predictions, doubtful
 
 
-def _one_left_out(
-    fits: LinearFits, y: Floats, residuals: Floats, folds: Array, least_slack: Floats
-) -> tuple[Floats, list[Doubtful]]:
-    """The same where every row is a fold of its own; predictions are written over the residuals."""
-    doubtful = []
-    for models in chunks(residuals):
-        outside, slack = residuals[models], fits.slack(models)
-        least = slack.min(axis=1)
-        if least.min() < 0.0:
-            np.maximum(slack, 0.0, out=slack)
+def one_left_out(
+    fits: LinearFits, y: Floats, least_slack: Floats
+) -> Iterator[tuple[slice, Floats, list[tuple[int, int]]]]:
+    """(rows, predictions (models, rows) without each of them, the models and rows that must be refitted instead)."""
+    coefficients = fits.coefficients(y)
+    for rows in fits.row_blocks():
+        outside, slack = fits.residuals(y, coefficients, rows), fits.slack(rows)
+        np.maximum(slack, 0.0, out=slack)
         with np.errstate(divide="ignore", invalid="ignore"):
             outside /= slack
-        np.subtract(y, outside, out=outside)
-        for k in np.flatnonzero(~_solid(least, least_slack[models])):
-            m = models.start + k
-            doubtful += [(m, fold) for fold in folds[~_solid(slack[k], least_slack[m])]]
-    return residuals, doubtful
+        np.subtract(y[rows], outside, out=outside)
+        unsure = []
+        if not _solid(slack.min(axis=1), least_slack).all():
+            unsure = [(int(m), int(rows.start + i)) for m, i in np.argwhere(~_solid(slack, least_slack[:, None]))]
+        yield rows, outside, unsure
 
 
 def _solid(slack: Any, least: Any) -> Bools:

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 from outsample.data.learners import constant_response, fit, is_pairwise, respond, with_params
+from outsample.data.scalers import Rescaling
 from outsample.data.tables import Table, n_rows, split_rows
-from outsample.paths.base import Abilities, Design, Path, Smoother, confusion_shares
-from outsample.paths.linear.closed_forms import left_out
+from outsample.paths.base import Abilities, Design, Path, RowBlocks, Smoother, confusion_shares
+from outsample.paths.linear.closed_forms import left_out, one_left_out
 from outsample.paths.linear.fits import LinearFits, as_targets, combined, row_norms
-from outsample.running.arrays import Array, Floats
+from outsample.paths.linear.rescaled import RescaledRidge
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
 
 
@@ -51,9 +54,10 @@ class LinearDesign(Design):
     blocks : the models, those with the same basis together.
     refitted : position of a model → (estimator, X) to refit it on some of the rows; None when left-out predictions
         have no closed form because the basis itself depends on the rows.
+    rescaled : how to make the same fits for a scaler before them that follows the rows; None where that is not known.
     """
 
-    abilities = Abilities(sums=frozenset({"moments"}), smoother=True)
+    abilities = Abilities(sums=frozenset({"moments"}), smoother=True, row_blocks=True)
 
     def __init__(
         self,
@@ -61,12 +65,13 @@ class LinearDesign(Design):
         refitted: Callable[[int], tuple[Any, Any]] | None,
         classes: Array | None,
         weight: Floats | None,
+        rescaled: Callable[[], RescaledRidge] | None = None,
     ) -> None:
         self.blocks = tuple(blocks)
         self.classes, self.weight = classes, weight
         self.n_models = sum(len(block.models) for block in self.blocks)
         self.n_samples = len(self.blocks[0].fits.basis)
-        self._refitted = refitted
+        self._refitted, self._make_rescaled = refitted, rescaled
         self.abilities = replace(self.abilities, leaves_out=refitted is not None)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
@@ -90,19 +95,39 @@ class LinearDesign(Design):
 
     @cached_property
     def smoother(self) -> Smoother | None:
-        return Smoother(
-            self._over_blocks(lambda block: block.fits.leverages),
-            self._over_blocks(lambda block: block.fits.row_sums),
-            self._norms,
-            self._slack,
-        )
+        return _LinearSmoother(self)
 
-    def _norms(self) -> tuple[Floats, Floats]:
-        both = self._over_blocks(lambda block: np.stack(row_norms(block.fits), axis=1))
-        return both[:, 0], both[:, 1]
+    def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        blocks, targets = self._some(models), as_targets(y)
+        scaled = [block.fits.kept * block.fits.coefficients(targets) for block in blocks]
+        for rows in self.blocks[0].fits.row_blocks():
+            parts = [share @ block.fits.basis[rows].T for share, block in zip(scaled, blocks, strict=True)]
+            yield rows, joined(blocks, parts)
 
-    def _slack(self) -> Floats:
-        return self._over_blocks(lambda block: block.fits.slack(slice(None)))
+    def left_out_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        blocks, targets = self._some(models), as_targets(y)
+        first = range(self.n_models)[models].start
+        each = [one_left_out(block.fits, targets, block.least_slack) for block in blocks]
+        for parts in zip(*each, strict=True):
+            for block, (_, values, doubtful) in zip(blocks, parts, strict=True):
+                for m, row in doubtful:
+                    inside = np.arange(self.n_samples) == row
+                    values[m, row - parts[0][0].start] = self._refit(first + block.models[m], targets, inside)[0]
+            yield parts[0][0], joined(blocks, [values for _, values, _ in parts])
+
+    def _some(self, models: slice) -> list[ModelBlock]:
+        """The blocks of some models, whose positions are among these."""
+        wanted, blocks = range(self.n_models)[models], []
+        for block in self.blocks:
+            here = np.flatnonzero((block.models >= wanted.start) & (block.models < wanted.stop))
+            if len(here) == len(block.models) and wanted.start == 0:
+                blocks.append(block)
+            elif len(here):
+                own = block.models[here] - wanted.start
+                blocks.append(
+                    replace(block, models=own, fits=block.fits.of_models(here), least_slack=block.least_slack[here])
+                )
+        return blocks
 
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
@@ -119,6 +144,22 @@ class LinearDesign(Design):
         if targets.ndim == 1:
             return self.left_out_values(targets, folds)
         return np.stack([self.left_out_values(column, folds) for column in targets.T], axis=-1)
+
+    @cached_property
+    def _rescaled(self) -> RescaledRidge | None:
+        return None if self._make_rescaled is None else self._make_rescaled()
+
+    def leaves_out_behind(self, scaler: StandardScaler) -> bool:
+        # Beside an intercept, means that are subtracted change nothing. Without one they change the fit, and they
+        # follow the rows.
+        shifts_nothing = not scaler.with_mean or all(block.fits.constant for block in self.blocks)
+        return shifts_nothing and self._rescaled is not None and (not scaler.with_std or self._rescaled.sound)
+
+    def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
+        if scales.plain:
+            found = self.left_out_predictions(y, scales.fold)
+            return None if found is None else (found, np.empty(0, np.intp))
+        return None if self._rescaled is None else self._rescaled.left_out(as_targets(y), scales)
 
     def left_out_values(self, targets: Floats, folds: Array) -> Floats:
         """Left-out predictions of one output, (models, n)."""
@@ -144,13 +185,75 @@ class LinearDesign(Design):
 
     def _over_blocks(self, answer: Callable[[ModelBlock], Floats]) -> Floats:
         """The answers of all blocks, (models, …), in the order of the path."""
-        if len(self.blocks) == 1:
-            return answer(self.blocks[0])
-        answers = [answer(block) for block in self.blocks]
-        joined = np.empty((self.n_models, *answers[0].shape[1:]))
-        for block, values in zip(self.blocks, answers, strict=True):
-            joined[block.models] = values
-        return joined
+        return joined(self.blocks, [answer(block) for block in self.blocks])
+
+
+def joined(blocks: Sequence[ModelBlock], answers: Sequence[Floats]) -> Floats:
+    """The answers of several blocks of models, (models, …), in the order of the path."""
+    if len(blocks) == 1:
+        return answers[0]
+    whole = np.empty((sum(map(len, answers)), *answers[0].shape[1:]))
+    for block, values in zip(blocks, answers, strict=True):
+        whole[block.models] = values
+    return whole
+
+
+class _LinearSmoother(Smoother):
+    """Leverages of linear fits: means over rows by a few rows at a time, and tables (models, n) where asked for."""
+
+    _design: LinearDesign
+
+    def __init__(self, design: LinearDesign) -> None:
+        vars(self).update(_design=design, norms=self._row_norms, slacks=None)
+
+    @cached_property
+    def leverages(self) -> Floats:
+        return self._table(lambda block, rows: block.fits.leverages(rows))
+
+    @cached_property
+    def row_sums(self) -> Floats:
+        return self._table(lambda block, rows: block.fits.row_sums(rows))
+
+    @cached_property
+    def slack(self) -> Floats:
+        return self._table(lambda block, rows: block.fits.slack(rows))
+
+    def _row_norms(self) -> tuple[Floats, Floats]:
+        both = self._table(lambda block, rows: np.stack(row_norms(block.fits, rows), axis=1))
+        return both[:, 0], both[:, 1]
+
+    def mean_leverage(self, weight: Floats | None) -> Floats:
+        return self._design._over_blocks(lambda block: block.fits.mean_leverage(weight))
+
+    def mean_row_sum(self, weight: Floats | None) -> Floats:
+        return self._design._over_blocks(lambda block: block.fits.mean_row_sum(weight))
+
+    def mean_excess(self, weight: Floats | None) -> Floats | None:
+        def mean(block: ModelBlock) -> Floats:
+            sums = np.zeros(len(block.models))
+            for rows in block.fits.row_blocks():
+                norms, left_out = row_norms(block.fits, rows)
+                excess = np.maximum(np.subtract(left_out, norms, out=left_out), 0.0, out=left_out)
+                sums += excess.sum(axis=1) if weight is None else excess @ weight[rows]
+            return sums / (self._design.n_samples if weight is None else weight.sum())
+
+        return self._design._over_blocks(mean)
+
+    @property
+    def trace(self) -> Floats:
+        return self.mean_leverage(None) * self._design.n_samples
+
+    @property
+    def total(self) -> Floats:
+        return self.mean_row_sum(None) * self._design.n_samples
+
+    def _table(self, values: Callable[[ModelBlock, slice], Floats]) -> Floats:
+        """Values of every row, (models[, …], n)."""
+
+        def answer(block: ModelBlock) -> Floats:
+            return np.concatenate([values(block, rows) for rows in block.fits.row_blocks()], axis=-1)
+
+        return self._design._over_blocks(answer)
 
 
 class LinearClassifierDesign(Design):
@@ -170,8 +273,9 @@ class LinearClassifierDesign(Design):
         X: Floats,
         classes: Array,
         weight: Floats | None,
+        rescaled: Callable[[], RescaledRidge] | None = None,
     ) -> None:
-        self._linear = LinearDesign([block], refitted, None, weight)
+        self._linear = LinearDesign([block], refitted, None, weight, rescaled)
         self._path, self._X = path, X
         self.classes, self.weight = classes, weight
         self._class_labels = classes
@@ -199,6 +303,21 @@ class LinearClassifierDesign(Design):
             inside = folds == fold
             answers[:, inside] = self._refit(y, inside, response)
         return answers
+
+    def leaves_out_behind(self, scaler: StandardScaler) -> bool:
+        return self._linear.leaves_out_behind(scaler)
+
+    def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
+        doubtful = [np.array(_folds_holding_a_whole_class(y, scales.fold), dtype=np.intp)]
+
+        def values(targets: Floats) -> Floats:
+            found = self._linear.left_out_behind(scales, targets)
+            assert found is not None
+            doubtful.append(found[1])
+            return np.asarray(found[0])
+
+        answers = self._answers(y, values, self.n_samples, response)
+        return answers, np.unique(np.concatenate(doubtful))
 
     def _answers(self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str) -> Array:
         """Responses of every model, (models, n_answers[, K]), from the real values of ±1 targets."""

@@ -7,7 +7,8 @@ keeps s²/(s² + α), least squares keeps all or nothing. The intercept is one m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,8 @@ CANCELLATION = 1e-3
 # A unit vector with no more than this of its squared length outside the span of the basis counts as inside: directions
 # are known to ten digits.
 _INSIDE = 1e-20
-# Rows evaluated at a time where only sums over rows are kept; fixed, so that results have the same bits
-# whatever the number of draws.
-_ROW_BLOCK = 8192
+# Rows evaluated at a time; fixed, so that sums over rows have the same bits whatever the number of models and draws.
+ROWS_AT_ONCE = 2048
 
 
 class LinearFits:
@@ -84,44 +84,73 @@ class LinearFits:
         scaled = self.kept * self.coefficients(y)
         sums = np.zeros((len(self.kept), 2))
         weight = np.ones(len(y)) if self.weight is None else self.weight
-        for start in range(0, len(y), _ROW_BLOCK):
-            rows = slice(start, start + _ROW_BLOCK)
+        for rows in self.row_blocks():
             fitted = scaled @ self.basis[rows].T
             sums[:, 0] += np.square(y[rows] - fitted) @ weight[rows]
             sums[:, 1] += np.square(fitted - center) @ weight[rows]
         return np.asarray(sums / weight.sum())
 
-    @property
-    def leverages(self) -> Floats:
-        """w_i Σ_k kept_k L_ik², the diagonal of S, (models, n)."""
-        return self._leverages[0]
-
-    @cached_property
-    def row_sums(self) -> Floats:
-        """S 1, (models, n)."""
+    def row_blocks(self) -> Iterator[slice]:
+        """The rows, a few at a time: nothing of the size models × rows need be held."""
         n = len(self.basis)
-        return np.broadcast_to(1.0, (len(self.kept), n)) if self.constant else self.fitted(np.ones(n))
+        return (slice(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, n, ROWS_AT_ONCE))
+
+    def leverages(self, rows: slice) -> Floats:
+        """w_i Σ_k kept_k L_ik², the diagonal of S, at some rows, (models, rows)."""
+        return np.asarray(self.kept @ self._energy(rows).T)
+
+    def mean_leverage(self, weight: Floats | None) -> Floats:
+        """Mean of the leverages under other weights, (models,): of each direction a model keeps the same everywhere."""
+        total = np.zeros(self.basis.shape[1])
+        for rows in self.row_blocks():
+            energy = self._energy(rows)
+            total += energy.sum(axis=0) if weight is None else weight[rows] @ energy
+        return np.asarray(self.kept @ total / (len(self.basis) if weight is None else weight.sum()))
+
+    def row_sums(self, rows: slice) -> Floats:
+        """S 1 at some rows, (models, rows)."""
+        basis = self.basis[rows]
+        if self.constant:
+            return np.broadcast_to(1.0, (len(self.kept), len(basis)))
+        return combined(self.kept, self._sums, basis)
 
     @cached_property
-    def _leverages(self) -> tuple[Floats, Floats]:
-        """Of every model, (models, n), and of one that keeps as much of each direction as any model does, (n,)."""
-        n, most = len(self.basis), self.kept.max(axis=0)
-        leverages, highest = np.empty((len(self.kept), n)), np.empty(n)
-        for rows in chunks(self.basis):
-            energy = self._energy(rows)
-            np.matmul(self.kept, energy.T, out=leverages[:, rows])
-            np.matmul(energy, most, out=highest[rows])
-        return leverages, highest
+    def _sums(self) -> Floats:
+        """Lᵀ W 1, (r,)."""
+        return np.asarray(self.basis.sum(axis=0) if self.weight is None else self.weight @ self.basis)
 
-    @property
-    def squared_norms(self) -> Floats:
-        """Σ_j S_ij², (models, n): Σ_k kept_k² L_ik² without weights, else the norm of row i of L kept LᵀW."""
+    def mean_row_sum(self, weight: Floats | None) -> Floats:
+        """Mean of S 1 under other weights, (models,)."""
+        if self.constant:
+            return np.ones(len(self.kept))
+        mean = self.basis.mean(axis=0) if weight is None else weight @ self.basis / weight.sum()
+        return np.asarray((self.kept * self._sums) @ mean)
+
+    @cached_property
+    def _highest(self) -> Floats:
+        """Leverages of a model that keeps as much of each direction as any model does, (n,)."""
+        most, highest = self.kept.max(axis=0), np.empty(len(self.basis))
+        for rows in self.row_blocks():
+            highest[rows] = self._energy(rows) @ most
+        return highest
+
+    def squared_norms(self, rows: slice) -> Floats:
+        """Σ_j S_ij² at some rows, (models, rows): Σ_k kept_k² L_ik² without weights, else ‖row i of L kept LᵀW‖²."""
+        basis = self.basis[rows]
         if self.weight is None:
-            return np.asarray(np.square(self.kept) @ np.square(self.basis).T)
-        scaled = self.basis * self.weight[:, None]
-        metric = scaled.T @ scaled
-        rows = (self.basis * kept for kept in self.kept)
-        return np.stack([np.einsum("ik,ik->i", row @ metric, row) for row in rows])
+            return np.asarray(np.square(self.kept) @ np.square(basis).T)
+        each = (basis * kept for kept in self.kept)
+        return np.stack([np.einsum("ik,ik->i", row @ self._metric, row) for row in each])
+
+    @cached_property
+    def _metric(self) -> Floats:
+        """Lᵀ W² L, (r, r)."""
+        assert self.weight is not None
+        metric = np.zeros((self.basis.shape[1],) * 2)
+        for rows in self.row_blocks():
+            scaled = self.basis[rows] * self.weight[rows, None]
+            metric += scaled.T @ scaled
+        return metric
 
     def _energy(self, rows: Any) -> Floats:
         """w_i L_ik² of some rows, (rows, r): the leverage of row i along direction k."""
@@ -133,14 +162,20 @@ class LinearFits:
     @cached_property
     def tight(self) -> NDArray[np.intp]:
         """Rows that some model may nearly interpolate: leverage near one in a model that keeps what any model keeps."""
-        return np.flatnonzero(1.0 - self._leverages[1] < CANCELLATION)
+        return np.flatnonzero(1.0 - self._highest < CANCELLATION)
 
-    def slack(self, models: slice) -> Floats:
-        """1 − leverage of some models, (models, n), without cancellation where a row is nearly interpolated."""
-        slack = 1.0 - self._leverages[0][models]
-        tight = self.tight
-        if len(tight):
-            slack[:, tight] = self._slack_outside + self.lost[models] @ self._energy(tight).T
+    def tight_in(self, rows: slice) -> slice:
+        """Which of the tight rows are among some rows."""
+        return slice(*np.searchsorted(self.tight, (rows.start, rows.stop)))
+
+    def slack(self, rows: slice) -> Floats:
+        """1 − leverage at some rows, (models, rows), without cancellation where a row is nearly interpolated."""
+        slack = self.leverages(rows)
+        np.subtract(1.0, slack, out=slack)
+        if len(self.tight):
+            some = self.tight_in(rows)
+            tight = self.tight[some]
+            slack[:, tight - rows.start] = self._slack_outside[some] + self.lost @ self._energy(tight).T
         return slack
 
     @cached_property
@@ -179,16 +214,26 @@ class LinearFits:
         counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
         return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
 
-    def residuals(self, y: Floats) -> Floats:
-        """y − ŷ for one output, (models, n), without cancellation where a row is nearly interpolated."""
-        residuals = np.asarray(y - self.fitted(y))
-        tight = self.tight
+    def residuals(self, y: Floats, coefficients: Floats, rows: slice) -> Floats:
+        """y − ŷ of one output at some rows, (models, rows), without cancellation where a row is nearly interpolated.
+
+        Parameters
+        ----------
+        coefficients : those of y.
+        """
+        residuals = combined(self.kept, coefficients, self.basis[rows])
+        np.subtract(y[rows], residuals, out=residuals)
+        tight = self.tight[self.tight_in(rows)] if len(self.tight) else self.tight
         if len(tight):
-            basis, coefficients = self.basis[tight], self.coefficients(y)
+            basis = self.basis[tight]
             # Exactly zero where the basis reproduces every label.
             outside = np.where(self.reproduced[tight], 0.0, y[tight] - basis @ coefficients)
-            residuals[:, tight] = outside + combined(self.lost, coefficients, basis)
+            residuals[:, tight - rows.start] = outside + combined(self.lost, coefficients, basis)
         return residuals
+
+    def of_models(self, models: Any) -> LinearFits:
+        """The fits of some models."""
+        return LinearFits(self.basis, self.kept[models], self.lost[models], self.weight, self.constant, self._limit)
 
 
 def combined(shares: Floats, coefficients: Floats, basis: Floats) -> Floats:
@@ -199,6 +244,56 @@ def combined(shares: Floats, coefficients: Floats, basis: Floats) -> Floats:
     if coefficients.ndim == 1:
         return np.asarray((shares * coefficients) @ basis.T)
     return np.stack([combined(shares, column, basis) for column in coefficients.T], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class CentredRows:
+    """Rows minus the weighted column means, computed a few at a time where they are needed, in double precision.
+
+    Attributes
+    ----------
+    X : (n, p), of single or double precision.
+    means : (p,) the means, zero without an intercept.
+    weight : (n,) or None.
+    """
+
+    X: Array
+    means: Floats
+    weight: Floats | None
+
+    @classmethod
+    def of(cls, X: Array, weight: Floats | None, intercept: bool) -> CentredRows:
+        """The rows of X."""
+        means = np.zeros(X.shape[1])
+        if intercept and weight is None:
+            means = X.mean(axis=0, dtype=np.float64)
+        elif intercept and weight is not None:
+            for start in range(0, len(X), ROWS_AT_ONCE):
+                rows = slice(start, start + ROWS_AT_ONCE)
+                means += weight[rows] @ X[rows]
+            means /= weight.sum()
+        return cls(X, means, weight)
+
+    def __getitem__(self, rows: slice) -> Floats:
+        return np.asarray(self.X[rows] - self.means, dtype=np.float64)
+
+    def scaled_blocks(self) -> Iterator[Floats]:
+        """√w times the rows, a few at a time."""
+        for rows in self._blocks():
+            yield scaled_rows(self[rows], None if self.weight is None else self.weight[rows])
+
+    def along(self, axes: Floats, constant: bool) -> Floats:
+        """The rows times `axes` (p, r), (n, r), with the constant direction in front where that is asked for."""
+        n = len(self.X)
+        whole = np.empty((n, axes.shape[1] + constant))
+        if constant:
+            whole[:, 0] = (float(n) if self.weight is None else float(self.weight.sum())) ** -0.5
+        for rows in self._blocks():
+            whole[rows, int(constant) :] = self[rows] @ axes
+        return whole
+
+    def _blocks(self) -> Iterator[slice]:
+        return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.X), ROWS_AT_ONCE))
 
 
 def centred(X: Floats, weight: Floats | None, intercept: bool) -> tuple[Floats, Floats]:
@@ -234,8 +329,8 @@ def as_targets(y: Array) -> Floats:
 _NO_LOSS = 1e-100
 
 
-def row_norms(fits: LinearFits) -> tuple[Floats, Floats]:
-    """(Σ_j S_ij², Σ_{j≠i} (S_ij/(1 − S_ii))²) of every model and row, both (models, n).
+def row_norms(fits: LinearFits, rows: slice) -> tuple[Floats, Floats]:
+    """(Σ_j S_ij², Σ_{j≠i} (S_ij/(1 − S_ii))²) of every model at some rows, both (models, rows).
 
     The second are those of the weights that the other labels have in the prediction of row i by a fit without it. Where
     a model nearly interpolates, ‖S_i‖² − S_ii² cancels. There I − S, which off the diagonal is −S, is computed from
@@ -243,22 +338,25 @@ def row_norms(fits: LinearFits) -> tuple[Floats, Floats]:
     the limit of a penalty that goes to zero, where that is known. Infinite where the fit of a row depends on its own
     label alone.
     """
-    norms, leverages, slack = fits.squared_norms, fits.leverages, fits.slack(slice(None))
+    norms, leverages, slack = fits.squared_norms(rows), fits.leverages(rows), fits.slack(rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = np.maximum(norms - np.square(leverages), 0.0) / np.square(slack)
-    for some in chunks(fits.basis[fits.tight]):
-        rows = fits.tight[some]
-        left_out[:, rows] = np.where(slack[:, rows] < CANCELLATION, _of_tight(fits, rows, slack), left_out[:, rows])
+    tight = fits.tight[fits.tight_in(rows)]
+    for some in chunks(fits.basis[tight]):
+        at = tight[some] - rows.start
+        left_out[:, at] = np.where(
+            slack[:, at] < CANCELLATION, _of_tight(fits, tight[some], slack[:, at]), left_out[:, at]
+        )
     return norms, left_out
 
 
 def _of_tight(fits: LinearFits, rows: NDArray[np.intp], slack: Floats) -> Floats:
-    """The squared norms of left-out weights from what is lost, (models, rows)."""
+    """The squared norms of left-out weights from what is lost, (models, rows); `slack` is that of these rows."""
     basis, outside = fits.basis[rows], fits.outside(rows)
     answer = np.zeros((len(fits.lost), len(rows)))
-    for m in np.flatnonzero((slack[:, rows] < CANCELLATION).any(axis=1)):
+    for m in np.flatnonzero((slack < CANCELLATION).any(axis=1)):
         lost = fits.lost[m]
-        own, along = slack[m, rows], basis * lost
+        own, along = slack[m], basis * lost
         if lost.max(initial=0.0) < _NO_LOSS and fits.reproduced[rows].all() and fits.limit is not None:
             along = basis @ fits.limit
             own = (along * basis).sum(axis=1) * (1.0 if fits.weight is None else fits.weight[rows])

@@ -40,7 +40,8 @@ class LeastSquaresPath(GridPath):
     also with scalers after them. Other parameters, such as the `n_knots` of splines, take one decomposition per
     model.
 
-    Left-out predictions exist for steps that learn nothing from the rows (polynomials, leading columns).
+    Left-out predictions exist for steps that learn nothing from the rows (polynomials, leading columns), also with
+    scalers after them where an intercept is fitted: least squares does not change with the units of its columns.
     On ill-conditioned columns scikit-learn's solver drops directions of small singular values, and the same ones are
     dropped here; where its cutoff is close to a singular value, the last digits differ. Computed in double precision.
     Refitted instead: sparse columns, and steps such as a randomised PCA, whose `transform` of the rows it was fitted
@@ -69,8 +70,24 @@ class LeastSquaresPath(GridPath):
             table, count = places[model]
             return regression, np.asarray(table)[:, :count]
 
-        stateless = all(type(step) in _STATELESS or step in (None, "passthrough") for _, step in steps)
-        return LinearDesign(blocks, refitted if stateless else None, classes, weight)
+        known = [step for _, step in steps if step not in (None, "passthrough")]
+        if all(type(step) in _STATELESS for step in known):
+            return LinearDesign(blocks, refitted, classes, weight)
+        if not regression.fit_intercept or not self._changes_units_only(known, blocks):
+            return LinearDesign(blocks, None, classes, weight)
+        # A fold without which the columns are linearly dependent is refitted with the scalers, because then the fit of
+        # minimum norm is taken, and norms have units.
+        return LinearDesign(blocks, lambda m: (with_params(self.estimator, self.params[m]), X), classes, weight)
+
+    def _changes_units_only(self, steps: Sequence[Any], blocks: Sequence[ModelBlock]) -> bool:
+        """Whether all that the steps learn from the rows is a unit and an origin for each column.
+
+        Fits that reproduce every label are none of these: without any row they are of minimum norm.
+        """
+        while steps and type(steps[-1]) in _COLUMN_BY_COLUMN and not getattr(steps[-1], "clip", False):
+            steps = steps[:-1]
+        fixed = all(type(step) in _STATELESS for step in steps) and not self.parameter.endswith("__clip")
+        return fixed and not any(block.fits.reproduced.any() for block in blocks)
 
 
 def _blocks(basis: Basis, regression: Any, weight: Floats | None) -> list[ModelBlock]:

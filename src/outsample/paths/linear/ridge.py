@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from outsample.data.learners import with_params
 from outsample.data.tables import Table
 from outsample.paths.base import Design, GridPath
 from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, ModelBlock
-from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
+from outsample.paths.linear.fits import CentredRows, LinearFits, limit_of, scaled_rows, with_constant
+from outsample.paths.linear.rescaled import RescaledRidge
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
 
 # Solvers that give the exact minimum; iterative ones stop within their tolerance of it.
-_DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
+DIRECT_SOLVERS = frozenset({"auto", "svd", "cholesky"})
 # Where the smallest singular value is below this share of the largest, the whole table is decomposed: the directions
 # X V / s of so small an s would not be orthonormal to the digits wanted.
 _WELL_SEPARATED = 1e-6
@@ -39,22 +41,23 @@ class RidgePath(GridPath):
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
-        direct = estimator.solver in _DIRECT_SOLVERS and not estimator.positive
+        direct = estimator.solver in DIRECT_SOLVERS and not estimator.positive
         return direct and getattr(estimator, "class_weight", None) is None
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if sparse.issparse(X) or not all(np.ndim(a) == 0 and a >= 0 for a in self.values):
             return RefitPath.of(self).bind(X, classes, weight)
-        table = check_array(X, dtype=np.float64)
+        table = check_array(X, dtype=np.float64 if classes is not None else [np.float64, np.float32])
         fixed = {k: v for k, v in self.estimator.get_params().items() if k != "class_weight"}
 
         def refitted(model: int) -> tuple[Any, Any]:
-            return Ridge(**{**fixed, **self.params[model]}), table
+            return Ridge(**{**fixed, **self.params[model]}), np.asarray(table, dtype=np.float64)
 
-        block = ridge_block(table, np.array(self.values, dtype=np.float64), weight, self.estimator.fit_intercept)
+        settings = table, np.array(self.values, dtype=np.float64), weight, self.estimator.fit_intercept
+        block, rescaled = ridge_block(*settings), partial(RescaledRidge, *settings)
         if classes is None:
-            return LinearDesign([block], refitted, classes, weight)
-        return LinearClassifierDesign(self, block, refitted, table, classes, weight)
+            return LinearDesign([block], refitted, classes, weight, rescaled)
+        return LinearClassifierDesign(self, block, refitted, table, classes, weight, rescaled)
 
 
 class RidgeClassifierPath(RidgePath):
@@ -68,14 +71,13 @@ class RidgeClassifierPath(RidgePath):
 
 def ridge_block(X: Floats, alphas: Floats, weight: Floats | None, intercept: bool) -> ModelBlock:
     """Ridge fits of every alpha: of the direction with singular value s the share s²/(s² + alpha) is kept."""
-    table, means = centred(X, weight, intercept)
-    directions, singular, axes = singular_directions(table, weight, float(np.abs(means).max(initial=0.0)))
+    rows = CentredRows.of(X, weight, intercept)
+    means = rows.means
+    basis, singular, axes = singular_directions(rows, constant=intercept)
     squared = singular**2
     lost = alphas[:, None] / (squared + alphas[:, None])
     kept = squared / (squared + alphas[:, None])
-    basis = directions
     if intercept:
-        basis = with_constant(directions, weight, len(X))
         kept = np.column_stack([np.ones(len(alphas)), kept])
         lost = np.column_stack([np.zeros(len(alphas)), lost])
 
@@ -90,10 +92,8 @@ def ridge_block(X: Floats, alphas: Floats, weight: Floats | None, intercept: boo
     return ModelBlock(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
 
 
-def singular_directions(
-    table: Floats, weight: Floats | None, largest_mean: float = 0.0
-) -> tuple[Floats, Floats, Floats]:
-    """(L, s, V) of √w table = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
+def singular_directions(rows: CentredRows, constant: bool) -> tuple[Floats, Floats, Floats]:
+    """(L, s, V) of √w rows = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
 
     Columns minus their means carry the rounding of the largest mean. A singular value no larger than that is not
     counted as a direction: it may well be the constant, which is in the basis already.
@@ -104,31 +104,38 @@ def singular_directions(
 
     Parameters
     ----------
-    largest_mean : the largest of the column means, in absolute value, that were subtracted from the table.
+    constant : whether to put the constant direction in front of L, which then has r + 1 columns.
     """
-    scaled = scaled_rows(table, weight)
-    rounding = max(scaled.shape) * float(np.finfo(np.float64).eps)
+    n, p = rows.X.shape
+    weight = rows.weight
+    rounding = max(n, p) * float(np.finfo(np.float64).eps)
+    largest_mean = float(np.abs(rows.means).max(initial=0.0))
     of_means = rounding * largest_mean * (1.0 if weight is None else float(np.sqrt(weight.max())))
-    if table.shape[0] > table.shape[1]:
-        singular, axes = _small_decomposition(scaled)
+    if n > p:
+        singular, axes = _small_decomposition(rows)
         if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] and singular[-1] > of_means:
-            return table @ (axes / singular), singular, axes
-    left, singular, rotation = np.linalg.svd(scaled, full_matrices=False)
+            return rows.along(axes / singular, constant), singular, axes
+    left, singular, rotation = np.linalg.svd(scaled_rows(rows[:], weight), full_matrices=False)
     rank = int((singular > max(rounding * singular.max(initial=0.0), of_means)).sum())
     left, singular, axes = left[:, :rank], singular[:rank], rotation[:rank].T
-    if weight is None:
-        return left, singular, axes
-    if (weight > 0).all():
-        return left / np.sqrt(weight)[:, None], singular, axes
-    return table @ (axes / singular), singular, axes
+    if weight is not None and not (weight > 0).all():
+        return rows.along(axes / singular, constant), singular, axes
+    left = left if weight is None else left / np.sqrt(weight)[:, None]
+    return with_constant(left, weight, n) if constant else left, singular, axes
 
 
-def _small_decomposition(tall: Floats) -> tuple[Floats, Floats]:
+def _small_decomposition(rows: CentredRows) -> tuple[Floats, Floats]:
     """Singular values, largest first, and right singular vectors (p, p) of a tall table."""
-    squares, axes = np.linalg.eigh(tall.T @ tall)
+    products = np.zeros((rows.X.shape[1],) * 2)
+    for scaled in rows.scaled_blocks():
+        products += scaled.T @ scaled
+    squares, axes = np.linalg.eigh(products)
     if len(squares) and squares[0] >= _SAFE_TO_SQUARE**2 * squares[-1] > 0:
         return np.sqrt(squares[::-1]), axes[:, ::-1]
-    _, singular, rotation = np.linalg.svd(np.linalg.qr(tall, mode="r"))
+    triangle = np.zeros((0, rows.X.shape[1]))
+    for scaled in rows.scaled_blocks():
+        triangle = np.asarray(np.linalg.qr(np.concatenate([triangle, scaled]), mode="r"))
+    _, singular, rotation = np.linalg.svd(triangle)
     return singular, rotation.T
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from outsample.data.learners import fit
 from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.neighbors.nearest import Neighbours, distances_to, nearest_rows
-from outsample.running.arrays import Array, Floats, Integers
+from outsample.running.arrays import NUMBERS_AT_ONCE, Array, Bools, Floats, Integers, Rows
 from outsample.running.threads import cached_property, thread_pools
 
 Lists = tuple[Neighbours, Floats]
@@ -27,6 +27,8 @@ _SMALL_SEARCH = 50_000_000
 # With no more columns than this, and more rows, a tree search is faster than comparing all pairs.
 _COLUMNS_FOR_TREES = 15
 _ROWS_FOR_TREES = 5_000
+# Neighbours, at least, that are measured again beyond those wanted, where units differ from row to row.
+_FEW_MORE = 8
 
 
 class NeighborSearch:
@@ -145,6 +147,52 @@ class NeighborSearch:
             short = short[found < self.k]
         return kept
 
+    @property
+    def rescales(self) -> bool:
+        """Whether `without_own_scales` knows the distances: Euclidean ones between rows of numbers."""
+        return _is_euclidean(self._estimator) and not self._estimator.metric_params and not sparse.issparse(self._X)
+
+    def without_own_scales(self, scale: Floats) -> Lists:
+        """The k nearest other rows of each row, (n, k) each, its distances in units that differ from row to row.
+
+        A row's distance in its own units is at least its distance in common units over the largest of its `scale`. So
+        the neighbours in common units, a few more than k, are measured again, and the k nearest of them are right if
+        they are nearer than any other row can be. Rows for which they are not take a longer list.
+
+        Parameters
+        ----------
+        scale : (n, p) the unit of each column as row i measures it, in units of the columns of X.
+        """
+        kept = np.empty((self.n_samples, self.k), np.int32), np.empty((self.n_samples, self.k))
+        which, depth = np.arange(self.n_samples), min(self.k + 1 + max(_FEW_MORE, self.k // 4), self.n_samples)
+        lists = self.among_itself(depth)
+        while len(which):
+            short = np.zeros(len(which), bool)
+            for start in range(0, len(which), step := max(1, NUMBERS_AT_ONCE // (lists[0].shape[1] * scale.shape[1]))):
+                some = slice(start, start + step)
+                own = which[some]
+                found, distances, sure = self._measured_again(own, lists[0][some], lists[1][some], scale[own])
+                kept[0][own], kept[1][own], short[some] = found, distances, ~sure
+            which = which[short]
+            depth = min(2 * depth, self.n_samples)
+            lists = self._search(rows(self._X, which), depth) if len(which) else lists
+        return kept
+
+    def _measured_again(
+        self, own: Rows, neighbours: Neighbours, distances: Floats, scale: Floats
+    ) -> tuple[Neighbours, Floats, Bools]:
+        """(neighbours, distances (rows, k), whether no row outside the list can be nearer) of some rows."""
+        by_number = np.argsort(neighbours, axis=1)
+        others = np.take_along_axis(neighbours, by_number, axis=1)
+        apart = (self._table[own][:, None] - self._table[others]) / scale[:, None]
+        again = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
+        again[others == own[:, None]] = np.inf
+        order = np.argsort(again, axis=1, kind="stable")[:, : self.k]
+        nearest = np.take_along_axis(again, order, axis=1)
+        outside = distances[:, -1] / scale.max(axis=1)
+        sure = (nearest[:, -1] * (1 + _TIE) < outside) | (neighbours.shape[1] == self.n_samples)
+        return np.take_along_axis(others, order, axis=1), nearest, sure
+
     def shares(self, distances: Floats) -> Floats:
         """Weight of each neighbour's vote, as in scikit-learn: 1, or 1/distance; rows at distance zero vote alone."""
         if self.uniform:
@@ -159,17 +207,20 @@ class NeighborSearch:
 
 def _is_plain(estimator: BaseEstimator) -> bool:
     """Whether an estimator takes uniform votes by Euclidean distance and does not ask for a tree search."""
-    metric, p = estimator.metric, estimator.p
-    euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2)
+    p = estimator.p
     usual = isinstance(estimator.leaf_size, int) and estimator.leaf_size >= 1 and isinstance(p, int | float) and p > 0
     return bool(
-        euclidean
+        _is_euclidean(estimator)
         and usual
         and not estimator.metric_params
         and estimator.weights in (None, "uniform")
         and estimator.algorithm in ("auto", "brute")
         and (estimator.n_jobs is None or isinstance(estimator.n_jobs, int))
     )
+
+
+def _is_euclidean(estimator: BaseEstimator) -> bool:
+    return estimator.metric in ("euclidean", "l2") or (estimator.metric == "minkowski" and estimator.p == 2)
 
 
 def kernels() -> Any:

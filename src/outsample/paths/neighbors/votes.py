@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 
+from outsample.data.scalers import Rescaling
 from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Abilities, Design, GridPath, Smoother
 from outsample.paths.neighbors.lists import Lists, NeighborSearch, kernels, own_positions
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import n_threads, over_slices
 
 # Metrics whose scale is learned from the rows searched, unless the user fixes it.
@@ -38,6 +40,7 @@ class NeighborsPath(GridPath):
 
     responses = frozenset({"predict", "predict_proba"})
     takes_weight = False
+    same_digits = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -98,6 +101,21 @@ class NeighborsDesign(Design):
         numbered = np.unique(folds, return_inverse=True)[1].astype(np.int64)
         votes = [shared.prepared(shared.search.outside_folds(numbered)) for shared in self._searches]
         return self._responses(y, votes, self.n_samples, response)
+
+    def leaves_out_behind(self, scaler: StandardScaler) -> bool:
+        return not scaler.with_std or all(shared.search.rescales for shared in self._searches)
+
+    def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
+        if scales.plain:
+            found = self.left_out_predictions(y, scales.fold, response)
+            return None if found is None else (found, np.empty(0, np.intp))
+        # A fold has units of its own, for which the neighbours of its rows are searched among the others.
+        if not scales.single_rows or max(shared.search.k for shared in self._searches) >= self.n_samples:
+            return None
+        units = scales.of_rows()
+        lists = [shared.search.without_own_scales(units.scale) for shared in self._searches]
+        votes = [shared.prepared(found) for shared, found in zip(self._searches, lists, strict=True)]
+        return self._responses(y, votes, self.n_samples, response), scales.fold[units.doubtful]
 
     @property
     def tied(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, GridPath
+from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.penalised.newton import minimise
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
@@ -52,7 +52,7 @@ class ElasticNetDesign(Design):
     classes = None
 
     def __init__(self, path: ElasticNetPath, X: Floats, weight: Floats | None) -> None:
-        self.weight = weight
+        self.weight, self.table = weight, X
         self.n_samples, self.n_models = len(X), len(path)
         self._alphas = [float(alpha) for alpha in path.values]
         self._l1_ratio = float(path.estimator.get_params().get("l1_ratio", 1.0))
@@ -71,15 +71,33 @@ class ElasticNetDesign(Design):
         table = table.toarray() if sparse.issparse(table) else table
         return np.asarray(self._values(np.asarray(y, dtype=np.float64)[None], table - self._means)[0])
 
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities(coefficients=True)
+
+    def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
+        if y.ndim > 1:
+            outputs = [list(self.fitted_coefficients(column)) for column in y.T]
+            for one in zip(*outputs, strict=True):
+                yield np.vstack([coefficients for coefficients, _ in one]), np.hstack([level for _, level in one])
+            return
+        linear, level, size = (found[0] for found in self._products(np.asarray(y, dtype=np.float64)[None]))
+        for coef in self._pass(linear, size):
+            yield coef[None], np.array([level - self._means @ coef])
+
+    def _products(self, Y: Floats) -> tuple[Floats, Floats, Floats]:
+        """(products of centred X with each label vector, mean of each, its spread)."""
+        level = Y @ self._shares if self._intercept else np.zeros(len(Y))
+        residual = (Y - level[:, None]) * self._shares
+        sizes = np.sqrt(np.einsum("dn,dn->d", residual, Y - level[:, None]))
+        return residual @ self._centred, level, sizes
+
     def _values(self, Y: Floats, centred: Floats) -> Array:
         """Values at centred rows after fitting each label vector, (draws, models, rows[, outputs])."""
         if Y.ndim == 3:
             outputs = [self._values(Y[:, :, o], centred) for o in range(Y.shape[2])]
             return np.stack(outputs, axis=-1)
-        level = Y @ self._shares if self._intercept else np.zeros(len(Y))
-        residual = (Y - level[:, None]) * self._shares
-        linear = residual @ self._centred
-        sizes = np.sqrt(np.einsum("dn,dn->d", residual, Y - level[:, None]))
+        linear, level, sizes = self._products(Y)
         coefs = np.stack([self._pass(c, s) for c, s in zip(linear, sizes, strict=True)])
         return np.asarray(coefs @ centred.T + level[:, None, None])
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
 from outsample.data.tables import Table
-from outsample.paths.base import Design, GridPath
+from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.one_fit import DrawByDraw
 from outsample.paths.penalised.elastic_net import double_table
 from outsample.paths.penalised.newton import solve_binary, solve_multinomial
@@ -79,8 +79,11 @@ class LogisticPath(GridPath):
 class LogisticDesign(DrawByDraw):
     """Logistic regression on centred X, projected on its row space where it has more columns than rows."""
 
+    abilities = Abilities(batched=False, coefficients=True)
+
     def __init__(self, path: LogisticPath, X: Floats, classes: Array, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
+        self.table = X
         self._Cs = [float(C) for C in path.values]
         self._mix = l1_share(path.estimator) or 0.0
         self._intercept = bool(path.estimator.fit_intercept)
@@ -101,6 +104,12 @@ class LogisticDesign(DrawByDraw):
         for beta in self._pass(y, len(classes)):
             decision = rows @ beta[:, :-1].T + beta[:, -1]
             yield _response(decision[:, 0] if len(classes) == 2 else decision, response)
+
+    def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
+        assert self.classes is not None
+        for beta in self._pass(y, len(self.classes)):
+            own = beta[:, :-1] if self._rotation is None else beta[:, :-1] @ self._rotation.T
+            yield own, beta[:, -1] - own @ self._means
 
     def _pass(self, y: Array, n_classes: int) -> Iterator[Floats]:
         """Coefficients for every C, (K, p + 1), the intercept last; of two classes only those of the second."""

@@ -67,6 +67,7 @@ def solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: 
 
 _MAX_STEPS = 200
 _SMALL_STEP = 1e-10
+_ROUNDING = 1e-14
 
 
 def solve_binary(X: Floats, y: Floats, share: Floats, C: float, mix: float, intercept: bool, start: Floats) -> Floats:
@@ -199,4 +200,7 @@ def _backtrack(
         reached = objective(point)
         if reached < value:
             return point, reached, True
+        if halvings == 0 and reached <= value + _ROUNDING * abs(value):
+            # At the minimum a whole step changes the objective by no more than rounding.
+            break
     return target, value, False

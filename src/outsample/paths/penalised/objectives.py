@@ -28,11 +28,20 @@ from sklearn.linear_model import (
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight
 
-from outsample.data.tables import Table, n_columns
-from outsample.paths.penalised.approximate import LocalObjective
+from outsample.data.tables import n_columns
+from outsample.paths.penalised.approximate import LocalObjective, Reweighting, SharedTable
+from outsample.paths.penalised.row_losses import (
+    Deviance,
+    Huber,
+    Logistic,
+    MeanDeviance,
+    RowLosses,
+    Softmax,
+    Squared,
+    SquaredHinge,
+    SquaredTube,
+)
 from outsample.running.arrays import Array, Floats
-
-Derivatives = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +67,28 @@ class Labels:
         known = {} if (self.weight == 1).all() else {"sample_weight": self.weight}
         return np.asarray(compute_class_weight(setting, classes=self.classes, y=self.classes[self.values], **known))
 
+    def reweighting(self, setting: Any, only: int | None = None) -> Reweighting | None:
+        """How weights "balanced" over the classes change when a row leaves; None for other settings.
 
-def objectives_of(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+        Parameters
+        ----------
+        only : the class whose rows alone have a weight; None for all classes.
+        """
+        if setting != "balanced":
+            return None
+        assert self.classes is not None
+        totals = np.bincount(self.values, weights=self.weight, minlength=len(self.classes))
+        left = totals - self.weight[:, None] * np.eye(len(totals))[self.values]
+        # Without the last row of a class there is nothing left to be weighted.
+        factors = np.where(left > 0, totals / np.where(left > 0, left, 1.0), 1.0)
+        factors *= (1.0 - self.weight / totals.sum())[:, None]
+        if only is None:
+            return Reweighting(self.values, factors)
+        own = (self.values == only).astype(np.intp)
+        return Reweighting(own, np.stack([np.ones(len(factors)), factors[:, only]], axis=1))
+
+
+def objectives_of(model: BaseEstimator, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """The objectives that a fitted model minimises: one; or one per output, or per class against the rest."""
     return _READERS[type(model)](model, X, labels)
 
@@ -94,27 +123,27 @@ def answer(model: BaseEstimator, predictor: Floats, response: str) -> Array:
     return np.asarray(softmax(predictor, axis=1))
 
 
-def _predictor(model: BaseEstimator, X: Table) -> Floats:
+def _predictor(model: BaseEstimator, X: SharedTable) -> Floats:
     """(n, columns) linear predictors of the fitted model."""
-    return np.asarray(X @ np.atleast_2d(model.coef_).T + np.atleast_1d(model.intercept_))
+    return np.asarray(X.X @ np.atleast_2d(model.coef_).T + np.atleast_1d(model.intercept_))
 
 
-def _one_output(X: Table, predictor: Floats, weight: Floats, derivatives: Derivatives, **more: Any) -> LocalObjective:
-    """The objective of a single linear predictor (n,); `active` (p,) tells the columns in use, all by default."""
-    first, second = derivatives
-    active = more.pop("active", None)
+def _one_output(X: SharedTable, predictor: Floats, losses: RowLosses, **more: Any) -> LocalObjective:
+    """The objective of a single linear predictor (n,); `coefficients` (p,) where some are held at zero."""
+    coefficients = more.pop("coefficients", None)
+    active = np.ones((1, n_columns(X.X)), dtype=bool) if coefficients is None else coefficients[None] != 0
     return LocalObjective(
         X=X,
         predictor=predictor[:, None],
-        gradient=(weight * first)[:, None],
-        curvature=(weight * second)[:, None, None],
-        active=np.ones((1, n_columns(X)), dtype=bool) if active is None else active[None],
+        losses=losses,
+        active=active,
         intercept=np.array([more.pop("intercept")]),
+        coefficients=None if coefficients is None else coefficients[None],
         **more,
     )
 
 
-def _least_squares(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _least_squares(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """½ Σ w (y − η)² + ½ ridge ‖β‖² + L1 penalty, each output on its own."""
     lasso = isinstance(model, ElasticNet)
     total = float(labels.weight.sum())
@@ -125,31 +154,35 @@ def _least_squares(model: BaseEstimator, X: Table, labels: Labels) -> list[Local
         _one_output(
             X,
             predictor[:, k],
-            labels.weight,
-            (predictor[:, k] - Y[:, k], np.ones(len(Y))),
-            active=coefficients[k] != 0 if lasso or model.positive else None,
+            Squared(Y[:, k], labels.weight),
+            coefficients=coefficients[k] if lasso or model.positive else None,
             intercept=model.fit_intercept,
             ridge=float(np.broadcast_to(ridge, Y.shape[1])[k]),
             share=labels.weight / total if lasso else 0.0,
+            l1=total * model.alpha * model.l1_ratio if lasso else 0.0,
+            positive=model.positive,
         )
         for k in range(Y.shape[1])
     ]
 
 
-def _generalised_linear(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _generalised_linear(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """Σ w deviance/2 + ½ W alpha ‖β‖², W the total weight."""
-    predictor, total = _predictor(model, X)[:, 0], float(labels.weight.sum())
+    total, y, weight = float(labels.weight.sum()), labels.values, labels.weight
     power = {PoissonRegressor: 1.0, GammaRegressor: 2.0}.get(type(model)) or float(getattr(model, "power", 0.0))
-    derivatives = _deviance if _log_link(model) else _deviance_identity
+    losses: RowLosses
+    if _log_link(model):
+        losses = Deviance(y, weight, power)
+    else:
+        losses = Squared(y, weight) if power == 0 else MeanDeviance(y, weight, power)
     return [
         _one_output(
             X,
-            predictor,
-            labels.weight,
-            derivatives(labels.values, predictor, power),
+            _predictor(model, X)[:, 0],
+            losses,
             intercept=model.fit_intercept,
             ridge=total * model.alpha,
-            share=labels.weight / total,
+            share=weight / total,
         )
     ]
 
@@ -160,22 +193,7 @@ def _log_link(model: BaseEstimator) -> bool:
     return type(model) in (PoissonRegressor, GammaRegressor)
 
 
-def _deviance(y: Array, predictor: Floats, power: float) -> Derivatives:
-    """Derivatives of half the Tweedie deviance in η, mean e^η and variance mean^power."""
-    mean = np.exp(predictor)
-    lower, upper = y * mean ** (1 - power), mean ** (2 - power)
-    return upper - lower, (2 - power) * upper - (1 - power) * lower
-
-
-def _deviance_identity(y: Array, predictor: Floats, power: float) -> Derivatives:
-    """Derivatives of half the Tweedie deviance in η, mean η and variance mean^power."""
-    if power == 0:
-        return predictor - y, np.ones_like(predictor)
-    scaled = predictor**-power
-    return (predictor - y) * scaled, scaled - power * (predictor - y) * scaled / predictor
-
-
-def _logistic(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _logistic(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """Σ w log-loss + ((1 − ρ)/2C) ‖β‖² + (ρ/C) ‖β‖₁; liblinear penalises the constant too."""
     predictor, codes = _predictor(model, X), labels.values
     weight = labels.weight * labels.class_weights(model.class_weight)[codes]
@@ -183,16 +201,8 @@ def _logistic(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjec
     through_liblinear = model.solver == "liblinear"
     if through_liblinear and predictor.shape[1] > 1:
         raise ValueError('criterion "alo": liblinear fits each class against the rest; use solver "lbfgs" instead')
-    probability = answer(model, predictor, "predict_proba")
-    if predictor.shape[1] == 1:
-        probability = probability[:, 1:]
-        gradient = probability - (codes == 1)[:, None]
-        curvature = (probability * (1 - probability))[..., None]
-    else:
-        gradient = probability - np.eye(probability.shape[1])[codes]
-        curvature = probability[:, :, None] * (np.eye(probability.shape[1]) - probability[:, None])
+    binary = predictor.shape[1] == 1
     ridge = (1 - l1_ratio) * strength
-    constant = float(model.intercept_scaling) if through_liblinear else 1.0
     intercept = np.full(predictor.shape[1], model.fit_intercept)
     if through_liblinear and l1_ratio > 0:
         intercept &= model.intercept_ != 0
@@ -200,14 +210,17 @@ def _logistic(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjec
         LocalObjective(
             X=X,
             predictor=predictor,
-            gradient=weight[:, None] * gradient,
-            curvature=weight[:, None, None] * curvature,
+            losses=Logistic(codes.astype(np.float64), weight) if binary else Softmax(codes, weight, predictor.shape[1]),
             active=model.coef_ != 0 if l1_ratio > 0 else np.ones(model.coef_.shape, dtype=bool),
             intercept=intercept,
             ridge=ridge,
-            constant=constant,
+            constant=float(model.intercept_scaling) if through_liblinear else 1.0,
             constant_ridge=ridge if through_liblinear else 0.0,
-            shift_invariant=predictor.shape[1] > 1,
+            free_constant=not through_liblinear,
+            shift_invariant=not binary,
+            coefficients=model.coef_ if l1_ratio > 0 else None,
+            l1=l1_ratio * strength,
+            reweighting=labels.reweighting(model.class_weight),
         )
     ]
 
@@ -220,22 +233,14 @@ def _logistic_penalty(model: BaseEstimator) -> tuple[float, float]:
     return (float(model.l1_ratio or 0.0) if named is None else named), strength
 
 
-def _huber(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _huber(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """Σ w (σ + σ ρ((y − η)/σ)) + alpha ‖β‖², minimised over the scale σ as well: a second output, constant in x."""
-    predictor, scale = _predictor(model, X)[:, 0], model.scale_
-    residual = (labels.values - predictor) / scale
-    inside = np.abs(residual) <= model.epsilon
-    clipped = np.clip(residual, -model.epsilon, model.epsilon)
-    gradient = np.stack([-2 * clipped, 1 - clipped**2], axis=1)
-    direction = np.stack([np.ones_like(residual), residual], axis=1)
-    curvature = (2 * inside / scale)[:, None, None] * direction[:, :, None] * direction[:, None]
-    p = n_columns(X)
+    predictor, p = _predictor(model, X)[:, 0], n_columns(X.X)
     return [
         LocalObjective(
             X=X,
-            predictor=np.stack([predictor, np.full_like(predictor, scale)], axis=1),
-            gradient=labels.weight[:, None] * gradient,
-            curvature=labels.weight[:, None, None] * curvature,
+            predictor=np.stack([predictor, np.full_like(predictor, model.scale_)], axis=1),
+            losses=Huber(labels.values, labels.weight, model.epsilon),
             active=np.array([[True] * p, [False] * p]),
             intercept=np.array([model.fit_intercept, True]),
             ridge=2 * model.alpha,
@@ -243,7 +248,7 @@ def _huber(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjectiv
     ]
 
 
-def _support_vectors(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _support_vectors(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """Σ w max(0, 1 − y η)² + ‖β‖²/2C (or ‖β‖₁/C), each class against the rest; the constant is penalised."""
     predictor, codes = _predictor(model, X), labels.values
     by_class = labels.class_weights(model.class_weight)
@@ -253,48 +258,39 @@ def _support_vectors(model: BaseEstimator, X: Table, labels: Labels) -> list[Loc
         sign = np.where(codes == (1 if binary else k), 1.0, -1.0)
         # One class against the rest: liblinear applies the weight of the class to its rows, and none to the rest.
         weight = labels.weight * (by_class[codes] if binary else np.where(sign > 0, by_class[k], 1.0))
-        gap = np.maximum(0.0, 1 - sign * predictor[:, k])
-        derivatives = (-2 * sign * gap, np.where(gap > 0, 2.0, 0.0))
-        coefficients, constant = np.atleast_2d(model.coef_)[k], np.atleast_1d(model.intercept_)[k]
-        objectives.append(_liblinear(model, X, predictor[:, k], weight, derivatives, coefficients, constant))
+        change = labels.reweighting(model.class_weight, None if binary else k)
+        losses = SquaredHinge(sign, weight)
+        objectives.append(_liblinear(model, X, predictor[:, k], losses, k, change))
     return objectives
 
 
-def _support_vector_regression(model: BaseEstimator, X: Table, labels: Labels) -> list[LocalObjective]:
+def _support_vector_regression(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:
     """Σ w max(0, |y − η| − ε)² + ‖β‖²/2C; the constant is penalised."""
-    predictor = _predictor(model, X)[:, 0]
-    residual = labels.values - predictor
-    excess: Floats = np.maximum(0.0, np.abs(residual) - model.epsilon)
-    derivatives = (-2 * np.sign(residual) * excess, np.where(excess > 0, 2.0, 0.0))
-    constant = float(np.ravel(model.intercept_)[0])
-    return [_liblinear(model, X, predictor, labels.weight, derivatives, np.ravel(model.coef_), constant)]
+    losses = SquaredTube(labels.values, labels.weight, model.epsilon)
+    return [_liblinear(model, X, _predictor(model, X)[:, 0], losses, 0, None)]
 
 
 def _liblinear(
-    model: BaseEstimator,
-    X: Table,
-    predictor: Floats,
-    weight: Floats,
-    derivatives: Derivatives,
-    coefficients: Floats,
-    constant: float,
+    model: Any, X: SharedTable, predictor: Floats, losses: RowLosses, output: int, change: Reweighting | None
 ) -> LocalObjective:
     lasso = getattr(model, "penalty", "l2") == "l1"
-    ridge = 0.0 if lasso else 1.0 / model.C
+    constant = float(np.ravel(model.intercept_)[output]) if model.fit_intercept else 0.0
     return _one_output(
         X,
         predictor,
-        weight,
-        derivatives,
-        active=coefficients != 0 if lasso else None,
+        losses,
+        coefficients=np.atleast_2d(model.coef_)[output] if lasso else None,
         intercept=bool(model.fit_intercept and (constant != 0 or not lasso)),
-        ridge=ridge,
+        ridge=0.0 if lasso else 1.0 / model.C,
+        l1=1.0 / model.C if lasso else 0.0,
         constant=float(model.intercept_scaling),
-        constant_ridge=ridge,
+        constant_ridge=0.0 if lasso else 1.0 / model.C,
+        free_constant=False,
+        reweighting=change,
     )
 
 
-_READERS: dict[type, Callable[[Any, Any, Labels], list[LocalObjective]]] = {
+_READERS: dict[type, Callable[[Any, SharedTable, Labels], list[LocalObjective]]] = {
     LinearRegression: _least_squares,
     Ridge: _least_squares,
     Lasso: _least_squares,

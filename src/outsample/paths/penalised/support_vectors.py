@@ -13,10 +13,10 @@ from sklearn.utils import check_array
 
 from outsample.data.learners import encode, with_params
 from outsample.data.tables import Table, n_rows
-from outsample.paths.base import Design, GridPath
+from outsample.paths.base import Design, GridPath, Path
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
 from outsample.paths.refit import RefitPath
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Rows
 
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 _MAX_GRAM_BYTES = 512 * 2**20
@@ -43,6 +43,9 @@ class SupportVectorPath(GridPath):
         if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
             return RefitPath.of(self).bind(X, classes, weight)
         return SupportVectorDesign(self, X, classes, weight)
+
+    def pieces(self) -> list[tuple[Path, Rows]]:
+        return RefitPath.of(self).pieces()
 
 
 class SupportVectorDesign(DrawByDraw):

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 
 from outsample.checks import is_integer
 from outsample.data.tables import Table, n_rows
+from outsample.losses.base import Groups
 from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.trees.cuts import FittedTree, Kept, NodeTable, confusions_of, moments_of, nearest_kept
 from outsample.paths.trees.growth import Grower, Growth, Stopping
@@ -62,6 +63,7 @@ class TreePath(GridPath):
     """
 
     responses = frozenset({"predict", "predict_proba"})
+    same_digits = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -124,14 +126,22 @@ class CutTreeDesign(Design):
 
     @property
     def abilities(self) -> Abilities:
-        return Abilities(batched=self._may_grow, sums=frozenset({"confusion", "moments"}), streams=self._grows)
+        return Abilities(
+            batched=self._may_grow,
+            sums=frozenset({"confusion", "moments"}),
+            streams=self._grows,
+            groups=self.classes is not None,
+        )
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        answers = []
+        return np.stack([groups.answers[:, groups.group] for groups in self.grouped(Y, response, seeds)])
+
+    def grouped(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Iterator[Groups]:
         for nodes, leaf in self._trees(Y, response, seeds, with_leaves=True):
             nearest = nearest_kept(nodes.parent, self._path.kept(nodes))
-            answers.append(nodes.answer[nearest[:, leaf]])
-        return np.stack(answers)
+            leaves, number = np.unique(leaf), np.zeros(len(nodes.parent), np.intp)
+            number[leaves] = np.arange(len(leaves))
+            yield Groups(nodes.answer[nearest[:, leaves]], number[leaf])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, seed)

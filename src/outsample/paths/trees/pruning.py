@@ -30,6 +30,7 @@ class DepthPath(GridPath):
     """
 
     responses = frozenset({"predict", "predict_proba"})
+    same_digits = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -85,6 +86,7 @@ class PruningPath(GridPath):
     """
 
     responses = frozenset({"predict", "predict_proba"})
+    same_digits = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from outsample import effective_vc_dimension
-from outsample.questions.effective_vc import discrepancy_shape, fitted_dimension
+from outsample.criteria.effective_vc import discrepancy_shape, fitted_dimension
 
 
 class SmoothLinearClassifier(ClassifierMixin, BaseEstimator):

@@ -1,0 +1,100 @@
+"""Concentration inequalities: how far a function of independent variables is from its mean, and how rarely farther.
+
+The three of Bartlett, Boucheron & Lugosi, §3, on which all bounds here rest. Each takes numbers or arrays and returns a
+probability, at most 1, that is an upper bound for every distribution of the variables.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from outsample.bounds.record import Numbers, as_number
+from outsample.checks import probability
+from outsample.running.arrays import Floats
+
+
+def mcdiarmid_tail(t: ArrayLike, differences: ArrayLike) -> Numbers:
+    """P[f − E f ≥ t] ≤ exp(−2t²/Σ c_i²), and the same for E f − f (McDiarmid 1989; Theorem 3).
+
+    Parameters
+    ----------
+    t : positive deviations.
+    differences : c_i, (n,): the most that f changes when the i-th of n independent variables changes.
+
+    Examples
+    --------
+    >>> round(mcdiarmid_tail(0.1, [0.01] * 100), 4)  # a mean of 100 losses in [0, 1]
+    0.1353
+    """
+    return as_number(np.exp(-2 * _positive("t", t) ** 2 / _sum_of_squares(differences)))
+
+
+def mcdiarmid_deviation(differences: ArrayLike, delta: float = 0.05) -> float:
+    """√(½ Σ c_i² ln(1/δ)): f ≤ E f + this with probability at least 1 − δ, and E f ≤ f + this likewise.
+
+    Both at once hold with probability 1 − 2δ (Magdon-Ismail & Mertsalov, Corollary 1, print 1 − δ).
+    """
+    return math.sqrt(_sum_of_squares(differences) * math.log(1 / probability("delta", delta)) / 2)
+
+
+def self_bounding_upper_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
+    """P[f ≥ E f + t] ≤ exp(−t²/(2 E f + 2t/3)) for self-bounding f (Boucheron, Lugosi & Massart 2000; Theorem 4).
+
+    f ≥ 0 of n independent variables is self-bounding if leaving out the i-th changes it by d_i between 0 and 1, and
+    Σ d_i ≤ f: the logarithm of the number of labellings, the VC dimension on the data, Rademacher averages times n.
+
+    Parameters
+    ----------
+    t : positive deviations.
+    mean : E f.
+    """
+    mu, deviation = _mean(mean), _positive("t", t)
+    return as_number(np.exp(-(deviation**2) / (2 * mu + 2 * deviation / 3)))
+
+
+def self_bounding_lower_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
+    """P[f ≤ E f − t] ≤ exp(−t²/(2 E f)) for self-bounding f, see `self_bounding_upper_tail`."""
+    mu, deviation = _mean(mean), _positive("t", t)
+    with np.errstate(divide="ignore"):
+        return as_number(np.where(deviation > mu, 0.0, np.exp(-(deviation**2) / (2 * mu))))
+
+
+def subadditive_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
+    """P[f > t] ≤ exp(−(t/2) ln(t/(8 E f + 4))) (van der Vaart & Wellner 1996; Theorem 5).
+
+    For f of n independent variables of one distribution, with values in [0, n], that does not depend on their order,
+    does not fall when variables are added, and is subadditive: f(x, y) ≤ f(x) + f(y). It says something for t above
+    8 E f + 4 only.
+
+    Parameters
+    ----------
+    t : positive values of f, not deviations.
+    mean : E f.
+    """
+    mu, value = _mean(mean), _positive("t", t)
+    return as_number(np.minimum(1.0, np.exp(-value / 2 * np.log(value / (8 * mu + 4)))))
+
+
+def _sum_of_squares(differences: ArrayLike) -> float:
+    c = np.asarray(differences, dtype=np.float64).ravel()
+    total = float(c @ c)
+    if not total > 0 or (c < 0).any():
+        raise ValueError(f"differences must be non-negative and not all zero, got {differences!r}")
+    return total
+
+
+def _positive(name: str, value: ArrayLike) -> Floats:
+    values = np.asarray(value, dtype=np.float64)
+    if not np.all(values > 0):
+        raise ValueError(f"{name} must be positive, got {value!r}")
+    return values
+
+
+def _mean(mean: ArrayLike) -> Floats:
+    values = np.asarray(mean, dtype=np.float64)
+    if not np.all(values >= 0):
+        raise ValueError(f"mean must not be negative, got {mean!r}")
+    return values

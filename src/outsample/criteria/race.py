@@ -1,0 +1,163 @@
+"""The race: ten folds' answer at a third of their fits, for any learner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from outsample.checks import probability, whole_number
+from outsample.criteria.base import Criterion
+from outsample.criteria.cross_validation import CrossValidation
+from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.risk_curve import RiskCurve, mean_of_known
+from outsample.data.learners import FitError
+from outsample.evidence.folds import shuffled_folds
+from outsample.evidence.race import RaceRun, Rules
+from outsample.problem import Problem
+from outsample.resampling.rows import Splits, is_number_of_folds
+from outsample.running.arrays import Floats
+from outsample.running.run import ROW_SPLITS, child_generator
+
+# Address of the order of folds below that of row splits.
+ORDER_OF_FOLDS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Race(Criterion):
+    """All candidates, of all paths and learners of a grid, go over the same folds in random order; losers are dropped.
+
+    After every fold each candidate is compared with the leader by the paired losses of all rows tested so far. One that
+    is better than the leader with a probability below 1 − confidence is dropped. The race is over when one candidate is
+    left; when the expected loss of taking the leader now, against the answer of all folds, is below `tolerance` of its
+    risk; or when nobody is better than guessing after three folds. Models of one path come off one fit per fold, so
+    that only parameters that are refitted cost. Of candidates that lost alike on every row of half the folds the
+    simplest is kept.
+
+    Estimates the error of a model fitted to the training share of the rows, as cross-validation does: the mean over the
+    folds that a candidate was tested on, all of them for the winner. `standard_error` takes the losses of rows as
+    independent. What the folds of dropped candidates were is in `n_splits` of the record, `RiskCurve.race`.
+    `in_sample` is known of a single model only: no candidate of a search is fitted to all rows.
+
+    Parameters
+    ----------
+    cv : number of folds, shuffled, stratified for classifiers as far as the smallest class allows, whole groups where
+        the data have groups; or any splitter of scikit-learn, or pairs of (train rows, test rows).
+    confidence : a candidate is dropped once it is worse than the leader with this probability.
+    tolerance : share of the leader's risk that may be lost by ending early; 0 goes on until one candidate is left.
+    finish : whether the winner is tested on the remaining folds too, for the sake of its estimate.
+    batch_size : candidates that start together; each further batch races against those that remained. None for all.
+    max_fits, max_seconds : budgets that end the race with the best so far.
+    """
+
+    cv: Any = 10
+    confidence: float = 0.9
+    tolerance: float = 0.01
+    finish: bool = True
+    batch_size: int | None = None
+    max_fits: int | None = None
+    max_seconds: float | None = None
+
+    name: ClassVar[str] = "race"
+    stands_for_scikit_learn: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cv", CrossValidation(self.cv).cv)
+        object.__setattr__(self, "confidence", probability("confidence", self.confidence))
+        if self.tolerance != 0:
+            object.__setattr__(self, "tolerance", probability("tolerance", self.tolerance))
+        for name in ("batch_size", "max_fits"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(name, getattr(self, name)))
+        limit = self.max_seconds
+        if limit is not None and not (isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0):
+            raise ValueError(f"max_seconds must be None or a positive number, got {limit!r}")
+
+    def splits(self, problem: Problem) -> Splits:
+        """The folds, which are the same for all candidates."""
+        if is_number_of_folds(self.cv) and problem.groups is None:
+            return shuffled_folds(problem, int(self.cv))
+        return CrossValidation(self.cv, shuffle=is_number_of_folds(self.cv)).splits(problem)
+
+    def _curve(self, problem: Problem) -> RiskCurve:
+        curve, failures = self.together([problem])
+        if failures:
+            raise next(iter(failures.values()))
+        if len(curve) > 1:
+            return curve
+        # A single model is no race: one more fit tells its in-sample risk.
+        return replace(
+            curve,
+            in_sample=problem.in_sample,
+            optimism=curve.out_sample - problem.in_sample,
+            n_fits=curve.n_fits + problem.design.fits_per_draw,
+        )
+
+    def together(self, problems: Sequence[Problem]) -> tuple[RiskCurve, dict[int, FitError]]:
+        start, first = time.perf_counter(), problems[0]
+        splits = self.splits(first)
+        order = child_generator(first.seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
+        run = RaceRun(problems, splits, order, self._rules)
+        record = run.run()
+        curve = RiskCurve.joined([self._of_problem(p, run, places) for p, places in _places(problems)])
+        table = _table(run, first)
+        curve = replace(
+            curve,
+            race=record,
+            n_fits=record.n_fits,
+            left_out=table.within_size(),
+            notes=(*splits.notes, record.summary),
+            seconds=time.perf_counter() - start,
+        )
+        return curve, run.failures
+
+    @property
+    def _rules(self) -> Rules:
+        return Rules(self.confidence, self.tolerance, self.finish, self.batch_size, self.max_fits, self.max_seconds)
+
+    def _of_problem(self, problem: Problem, run: RaceRun, places: slice) -> RiskCurve:
+        """The curve of one path, its models at `places` among all candidates."""
+        unknown = np.full(len(problem.path), np.nan)
+        share = np.mean([len(fold.train) for fold in run.splits.folds]) / problem.n_samples
+        return problem.curve(
+            in_sample=unknown,
+            out_sample=mean_of_known(np.ascontiguousarray(run.risks[:, places].T)),
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, averaged over fits to {share:.0%} of the rows",
+            n_fits=0,
+            standard_error=_standard_errors(run, places),
+        )
+
+
+def _places(problems: Sequence[Problem]) -> list[tuple[Problem, slice]]:
+    """(problem, places of its models among those of all)."""
+    ends = np.cumsum([len(problem.path) for problem in problems])
+    return [(p, slice(int(end) - len(p.path), int(end))) for p, end in zip(problems, ends, strict=True)]
+
+
+def _standard_errors(run: RaceRun, places: slice) -> Floats:
+    """Of the mean loss of each candidate over the rows it was tested on, or over folds for losses of whole sets."""
+    errors = []
+    for values in run.values[places]:
+        if not values:
+            errors.append(np.nan)
+            continue
+        weight = run.weight_until(len(values) - 1)
+        errors.append(float(error_of_mean(np.concatenate(values)[None], weight)[0]))
+    return np.array(errors)
+
+
+def _table(run: RaceRun, problem: Problem) -> LeftOut:
+    """Losses of the rows that each candidate was tested on; nan elsewhere."""
+    splits, n = run.splits, problem.n_samples
+    return LeftOut(
+        run.losses_of_rows() if run.writes_losses else None,
+        problem.weight,
+        splits.fold_of_rows(n),
+        run.risks,
+        splits.sizes if problem.weight is None else None,
+    )

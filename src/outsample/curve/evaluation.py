@@ -1,0 +1,113 @@
+"""The error of a fitted model on rows that it has not seen, with the intervals that hold for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from outsample.checks import one_of, probability
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.running.arrays import Floats
+
+METHODS = ("exact", "normal", "bootstrap", "hoeffding")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(ErrorEstimate):
+    """The error of one fitted model, measured on rows that it was not fitted to.
+
+    `in_sample` and `optimism` are not a number, because the rows that the model was fitted to are not known.
+
+    Attributes
+    ----------
+    method : the interval that fits the loss: "exact" for zero-one loss, "normal" where every row has a loss or an
+        influence value, "bootstrap" for other losses of whole sets.
+    effective_n : number of independent rows of equal weight that carry the same information.
+    limits : the least and the greatest value that the error can have.
+    span : width of the range of a single loss; None where it is not bounded or not known.
+    bags : the error on each set of rows drawn with replacement; None where no rows were drawn.
+    looks : how often the sealed test set had been looked at, this look included; None for other rows.
+    """
+
+    method: str = "normal"
+    effective_n: float = math.nan
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    span: float | None = None
+    bags: Floats | None = field(default=None, repr=False)
+    looks: int | None = None
+
+    def interval(self, level: float = 0.95, method: str | None = None) -> tuple[float, float]:
+        """(low, high) around out_sample, for the error of this model on new data.
+
+        Parameters
+        ----------
+        level : wanted coverage.
+        method : None for the one that fits the loss.
+            "exact" is the interval of Clopper & Pearson (1934) for the share of wrong predictions: its coverage is at
+            least `level`. With weights or groups it is taken at the effective number of rows (Korn & Graubard 1998).
+            "normal" is Student's t around the mean of the losses, or of the influence values of a score.
+            "bootstrap" has the percentiles of the error over sets of rows drawn with replacement, at the level that
+            makes up for the divisor n and for Student's t (Hesterberg 2015).
+            "hoeffding" is out_sample ± w √(ln(2/δ)/(2n)), δ = 1 − level, for losses of a range of width w: at least
+            `level` for any n and any distribution.
+        """
+        level = probability("level", level)
+        chosen = self.method if method is None else one_of("method", method, METHODS)
+        low, high = getattr(self, f"_{chosen}_interval")(level)
+        return max(low, self.limits[0]), min(high, self.limits[1])
+
+    def _exact_interval(self, level: float) -> tuple[float, float]:
+        if self.method != "exact":
+            raise self._refusal("exact", "zero-one loss", self.method)
+        n, tail = self.effective_n, (1 - level) / 2
+        # A count that is not whole only by rounding is taken as whole: 3/7 · 7.
+        wrong = self.out_sample * n
+        wrong = round(wrong) if abs(wrong - round(wrong)) < 1e-9 * max(1.0, n) else wrong
+        low = 0.0 if wrong == 0 else float(stats.beta.ppf(tail, wrong, n - wrong + 1))
+        high = 1.0 if wrong == n else float(stats.beta.ppf(1 - tail, wrong + 1, n - wrong))
+        return low, high
+
+    def _normal_interval(self, level: float) -> tuple[float, float]:
+        if self.standard_error is None or not self.freedom:
+            raise ValueError(
+                f"there is no interval: a standard error needs at least two rows, there are {self.n_samples}"
+            )
+        half = float(stats.t.ppf(0.5 + level / 2, self.freedom)) * self.standard_error
+        return self.out_sample - half, self.out_sample + half
+
+    def _bootstrap_interval(self, level: float) -> tuple[float, float]:
+        if self.bags is None or not self.freedom:
+            raise self._refusal("bootstrap", "losses of whole sets", self.method)
+        units = self.freedom + 1
+        tail = stats.norm.cdf(math.sqrt(units / (units - 1)) * stats.t.ppf((1 - level) / 2, self.freedom))
+        low, high = np.quantile(self.bags, [tail, 1 - tail])
+        return float(low), float(high)
+
+    def _hoeffding_interval(self, level: float) -> tuple[float, float]:
+        if self.span is None:
+            raise self._refusal("hoeffding", "independent losses in a bounded range", self.method)
+        half = self.span * math.sqrt(math.log(2 / (1 - level)) / (2 * self.effective_n))
+        return self.out_sample - half, self.out_sample + half
+
+    def _refusal(self, method: str, needs: str, instead: str) -> ValueError:
+        return ValueError(f'method "{method}" is for {needs}, not for loss {self.loss!r} here; use "{instead}"')
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and words as plain Python values; None for what is not known."""
+        found = super().to_dict() | {"in_sample": None, "optimism": None}
+        return found | {"method": self.method, "effective_n": self.effective_n, "looks": self.looks}
+
+    def __str__(self) -> str:
+        first = f"out-sample {self.loss}: {numeral(self.out_sample)}"
+        try:
+            low, high = self.interval(0.95)
+        except ValueError:
+            pass
+        else:
+            first += f", 95 % interval {numeral(low)} to {numeral(high)} ({self.method})"
+        rows = "1 row" if self.n_samples == 1 else f"{self.n_samples} rows"
+        return "\n".join([first, f"on {rows} that the model has not seen", f"estimates {self.estimand}", *self.notes])

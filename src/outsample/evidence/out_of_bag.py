@@ -1,0 +1,238 @@
+"""The rows that single estimators of an ensemble did not see: one fit to all rows, and every row left out of it.
+
+A row is out of bag in m of M estimators, so that raw out-of-bag predictions are those of a smaller ensemble, which errs
+more. What chance in the estimators adds to the risk falls like 1/m: exactly for squared errors, to the first order for
+others, zero-one loss and scorers included. With the estimators that did not see a row split in two halves, the risk of
+a half exceeds that of the whole by as much as the whole exceeds an endless ensemble, and the share (1 − m/M) of this
+difference is subtracted. For squared errors the mean over all halves has a closed form, s²/m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
+from outsample.losses.base import weighted_mean
+from outsample.paths.dispatch import is_patched
+from outsample.paths.out_of_bag import (
+    SIZE,
+    Votes,
+    fitted_by_patch,
+    no_votes,
+    opinions,
+    own_unseen,
+    read_by_ensemble,
+)
+from outsample.problem import Problem
+from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.run import ROW_SPLITS, child_generator
+from outsample.running.workers import results_of
+
+# Address below ROW_SPLITS of the halves of the estimators; lower ones are taken in `evidence.rows`.
+HALVES = 6
+
+# The estimators are split in two in at most so many ways, and in fewer where rows are many, which average over chance,
+# too: about so many splits of a row in all. Scorers, which are computed for every half, get half as many.
+MOST_SPLITS, SPLITS_IN_ALL = 8, 4000
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Models of a path that are beginnings of one ensemble.
+
+    Attributes
+    ----------
+    models : their places on the path, smallest first.
+    sizes : their numbers of estimators.
+    """
+
+    models: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What one fit says of rows out of bag, for every size of its ensemble.
+
+    Attributes
+    ----------
+    predictions : (sizes, n[, classes or outputs]) raw; −1 for codes, nan for numbers, where all estimators saw the row.
+    counts : (sizes, n) estimators that did not see the row; −1 where that is not known.
+    in_sample : (sizes,) risk on the rows fitted.
+    losses : (sizes, n) corrected losses of rows, nan where all estimators saw it; no rows for losses of whole sets.
+    risk : (sizes,) corrected risk.
+    """
+
+    predictions: Array
+    counts: Rows
+    in_sample: Floats
+    losses: Floats
+    risk: Floats
+
+
+def growths_of(problem: Problem) -> list[Growth]:
+    """The models of a path by the fits that give them: one for all sizes of an ensemble, unless all are refitted."""
+    path = problem.path
+    learners = [last_step(with_params(path.estimator, params)) for params in path.params]
+    sizes = [int(learner.get_params()[SIZE]) for learner in learners]
+    if path.refits or any(is_patched(type(learner)) for learner in learners):
+        return [Growth((i,), (size,)) for i, size in enumerate(sizes)]
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    return [Growth(tuple(order), tuple(sizes[i] for i in order))]
+
+
+class OutOfBagFits:
+    """Fits ensembles to all rows and judges them on rows out of bag; picklable.
+
+    Attributes
+    ----------
+    models : the fitted ensemble of each growth that was fitted in this process; the caller takes them out.
+    """
+
+    def __init__(self, problem: Problem, growths: Sequence[Growth], corrected: bool, seed: int) -> None:
+        self.estimator, self.params, self.growths = problem.path.estimator, problem.path.params, growths
+        self.X, self.labels, self.weight, self.seed = problem.X, problem.data.labels, problem.weight, seed
+        self.judge = _Judge(problem, corrected)
+        self.patched = is_patched(type(last_step(with_params(self.estimator, self.params[0]))))
+        self.models: dict[int, Any] = {}
+
+    def results(self, problem: Problem, n_jobs: int | None, name: str = "out of bag") -> Iterator[Unseen]:
+        """The evidence of every growth, in order.
+
+        Fits are spread over workers: threads, unless another back end is set, because trees grow without Python's
+        global lock and threads hand fitted models on without a copy. A single fit has all workers for itself; patched
+        forests have threads of their own.
+        """
+        finished = problem.finished(name, self.judge.corrected, self.seed)
+        alone = len(self.growths) == 1
+        inside = {"n_jobs": n_jobs} if alone and n_jobs is not None else {}
+        with joblib.parallel_config(prefer="threads", **inside):
+            tasks = [(g,) for g in range(len(self.growths))]
+            results = results_of(self, tasks, 1 if alone or self.patched else n_jobs, finished, batch_size=1)
+            for arrays in results:
+                yield Unseen(*arrays)
+
+    def __call__(self, g: int) -> tuple[Array, ...]:
+        growth = self.growths[g]
+        learner = with_params(self.estimator, self.params[growth.models[-1]])
+        try:
+            work = fitted_by_patch if self.patched else fit
+            model = work(seeded(learner, self.seed), self.X, self.labels, self.weight)
+            judged = self.judge.own_answers if self.patched else self.judge.answers
+            found = judged(model, self.X, growth.sizes)
+        except Exception as error:
+            raise FitError(f"{type(learner).__name__} failed: {error}") from error
+        self.models[g] = model
+        return found
+
+
+class _Judge:
+    """Turns what the estimators of an ensemble say into losses of rows and risks; picklable."""
+
+    def __init__(self, problem: Problem, corrected: bool) -> None:
+        self.loss, self.y, self.weight = problem.loss, problem.y, problem.weight
+        self.response, self.classes, self.corrected = problem.response, problem.target.classes, corrected
+        self.seed = problem.seed
+
+    def answers(self, model: BaseEstimator, X: Any, sizes: Sequence[int]) -> tuple[Array, ...]:
+        """The arrays of `Unseen` for the beginnings of an ensemble of these sizes, ascending."""
+        ensemble, votes, found = last_step(model), None, []
+        for opinion, unseen in opinions(ensemble, read_by_ensemble(model, X), self.response):
+            votes = self._no_votes(ensemble, opinion) if votes is None else votes
+            votes.add(opinion, unseen)
+            if votes.size in sizes:
+                found += [self._judged(votes)] * sizes.count(votes.size)
+        return tuple(np.stack(arrays) for arrays in zip(*found, strict=True))
+
+    def own_answers(self, model: BaseEstimator, X: Any, sizes: Sequence[int]) -> tuple[Array, ...]:
+        """The same from the out-of-bag predictions of the ensemble itself, which does not tell its bags."""
+        unseen, known = own_unseen(last_step(model))
+        fitted = respond(model, X, self.response, self.classes)
+        raw = self._response(unseen, known)
+        risk, losses = self._risk(known, raw), self._losses(known, raw)
+        found = raw, np.where(known, -1, 0), self.loss.risk(self.y, fitted, self.weight), losses, risk
+        return tuple(np.asarray(array)[None] for array in found)
+
+    def _no_votes(self, ensemble: BaseEstimator, opinion: Array) -> Votes:
+        rng = child_generator(self.seed, ROW_SPLITS, HALVES)
+        squares = self.corrected and self.loss.quadratic
+        n_splits = min(MOST_SPLITS, max(2, SPLITS_IN_ALL // len(self.y))) // (1 if self.loss.per_row else 2)
+        halved = self.corrected and not squares
+        return no_votes(ensemble, opinion, self.response, n_splits if halved else 0, rng, self.y if squares else None)
+
+    def _judged(self, votes: Votes) -> tuple[Array, ...]:
+        known = votes.count > 0
+        raw = self._response(votes.unseen, known)
+        in_sample = self.loss.risk(self.y, self._response(votes.everyone), self.weight)
+        losses = self._losses(known, raw)
+        if not self.loss.per_row:
+            return raw, votes.count.copy(), in_sample, losses, self._set_risk(votes, raw)
+        if self.corrected and known.any():
+            losses = losses - self._pull(votes, losses) * (1 / np.maximum(votes.count, 1) - 1 / votes.size)
+        risk = weighted_mean(losses[known], self._weight(known)) if known.any() else np.nan
+        return raw, votes.count.copy(), in_sample, losses, np.asarray(risk)
+
+    def _response(self, mean: Floats, known: Array | None = None) -> Array:
+        """What an ensemble answers whose estimators say this on average, (..., n[, classes or outputs])."""
+        if self.classes is None or self.response != "predict":
+            return mean
+        codes = np.argmax(mean, axis=-1)
+        return codes if known is None else np.where(known, codes, -1)
+
+    def _weight(self, rows: Array) -> Floats | None:
+        return None if self.weight is None else self.weight[rows]
+
+    def _risk(self, rows: Array, predicted: Array) -> Array:
+        """Raw risk on some rows, given the predictions of all; nan without rows."""
+        if not rows.any():
+            return np.array(np.nan)
+        return np.asarray(self.loss.risk(self.y[rows], predicted[rows], self._weight(rows)))
+
+    def _losses(self, known: Array, raw: Array) -> Floats:
+        """Raw losses of rows, (n,), nan where they are not known; none for losses of whole sets."""
+        if not self.loss.per_row:
+            return np.empty(0)
+        losses = np.full(len(self.y), np.nan)
+        if known.any():
+            losses[known] = self.loss.pointwise(self.y[known], raw[known])
+        return losses
+
+    def _pull(self, votes: Votes, losses: Floats) -> Floats:
+        """What chance in a single estimator adds to the loss of each row, (n,).
+
+        Rows that one estimator alone did not see take the mean of the others.
+        """
+        twice = votes.count > 1
+        if not twice.any():
+            return np.zeros(len(losses))
+        if self.loss.quadratic:
+            spread = votes.variance[twice]
+            pull = spread if spread.ndim == 1 else spread.mean(axis=1)
+        else:
+            means, counts = votes.halves
+            halves, shares = self._response(means[:, :, twice]), counts[:, :, twice] / votes.count[twice]
+            of_halves = (self.loss.pointwise(self.y[twice], halves) * shares).sum(axis=1).mean(axis=0)
+            pull = votes.count[twice] * (of_halves - losses[twice])
+        found = np.full(len(losses), weighted_mean(pull, self._weight(twice)))
+        found[twice] = pull
+        return found
+
+    def _set_risk(self, votes: Votes, raw: Array) -> Array:
+        """Risk of all rows together; halves are compared with the whole on the rows that have both."""
+        known, twice = votes.count > 0, votes.count > 1
+        risk = self._risk(known, raw)
+        if not self.corrected or not twice.any():
+            return risk
+        means, counts = votes.halves
+        halves = self._response(means[:, :, twice])
+        of_halves = self.loss.risk(self.y[twice], halves, self._weight(twice)).mean()
+        whole = risk if twice.all() else self._risk(twice, raw)
+        more = np.mean(1 / counts[:, :, twice]) - np.mean(1 / votes.count[twice])
+        less = np.mean(1 / votes.count[known]) - 1 / votes.size
+        return np.asarray(risk - (of_halves - whole) * less / more)

@@ -1,0 +1,1 @@
+"""What scikit-learn's scorers compute, for many sets of predictions at once."""

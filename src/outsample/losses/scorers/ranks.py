@@ -1,0 +1,316 @@
+"""Scores of a ranking: the area under the ROC curve and average precision.
+
+Rows are sorted by score once; the labels that they meet, real or drawn, are summed along that order. Ties count one
+half in the area, and are one step of the curve in average precision, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from outsample.losses.scorers.form import Form, mean_of_rows, paired_sums, sums, total_weight
+from outsample.running.arrays import Array, Bools, Floats
+
+
+class Order:
+    """Rows in the order of their scores: rows with the same score form a group, groups are numbered upwards.
+
+    Attributes
+    ----------
+    group : (..., n) the group of each row.
+    n_groups : the largest number of groups of a set.
+    """
+
+    def __init__(self, scores: Array) -> None:
+        n = scores.shape[-1]
+        sets = scores.reshape(-1, n)
+        # Sorting values and looking them up is faster than sorting places, and many scores have few values.
+        held = np.sort(sets, axis=-1)
+        last: Bools = np.ones(held.shape, dtype=bool)
+        last[:, :-1] = held[:, 1:] != held[:, :-1]
+        group = np.empty(sets.shape, dtype=np.intp)
+        self.n_groups = 1
+        for i, row in enumerate(sets):
+            values = held[i][last[i]]
+            group[i] = np.searchsorted(values, row)
+            self.n_groups = max(self.n_groups, len(values))
+        self.group: Array = group.reshape(scores.shape)
+
+    def running(self, amounts: Array) -> Running:
+        """Running sums of amounts, (..., n), along the order."""
+        lead = np.broadcast_shapes(amounts.shape[:-1], self.group.shape[:-1])
+        n, size = self.group.shape[-1], int(np.prod(lead))
+        group = np.broadcast_to(self.group, (*lead, n)).reshape(size, n)
+        cells = group + self.n_groups * np.arange(size)[:, None]
+        values = np.broadcast_to(amounts, (*lead, n)).reshape(-1)
+        held = np.zeros((size, self.n_groups + 1))
+        sums_of_groups = np.bincount(cells.ravel(), values, size * self.n_groups)
+        np.cumsum(sums_of_groups.reshape(size, -1), axis=-1, out=held[:, 1:])
+        return Running(held.reshape(*lead, -1), self)
+
+    def middles(self, weight: Floats | None) -> Floats:
+        """Number or weight of the rows below each row and half of those tied with it, itself included, (..., n)."""
+        return self.running(np.ones(self.group.shape[-1]) if weight is None else weight).middles()
+
+
+@dataclass(frozen=True)
+class Running:
+    """Sums (..., groups + 1) over the rows of the first 0, 1, … groups."""
+
+    held: Floats
+    order: Order
+
+    def below(self) -> Floats:
+        """The sum over rows below each row, (..., n)."""
+        return self._at(self.held[..., :-1])
+
+    def up_to(self) -> Floats:
+        """The sum over rows with no larger score than each row, (..., n)."""
+        return self._at(self.held[..., 1:])
+
+    def middles(self) -> Floats:
+        """The sum over rows below each row and half that over rows tied with it, itself included, (..., n)."""
+        return self._at((self.held[..., :-1] + self.held[..., 1:]) / 2)
+
+    def from_here(self) -> Floats:
+        """The sum over rows with at least the score of each row, (..., n)."""
+        return self._at(self.held[..., -1:] - self.held[..., :-1])
+
+    def _at(self, of_groups: Floats) -> Floats:
+        group = self.order.group
+        lead = of_groups.shape[:-1]
+        return np.asarray(np.take_along_axis(of_groups, np.broadcast_to(group, (*lead, group.shape[-1])), axis=-1))
+
+
+def area(positive: Bools, order: Order, weight: Floats | None = None) -> Floats:
+    """Area under the ROC curve, (...); nan where one class is missing.
+
+    With T_i the weight below row i and half of that tied with it, Σ₊ w_i T_i counts each pair of positive rows
+    together once, hence W₊²/2, and the others are what the area is the share of (Mann & Whitney 1947).
+    """
+    middles = order.middles(weight)
+    held = sums(positive, weight)
+    above = paired_sums(positive, middles, weight)
+    pairs = held * (total_weight(positive, weight) - held)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(pairs > 0, (above - held**2 / 2) / pairs, np.nan)
+
+
+def area_rows(positive: Bools, order: Order, weight: Floats | None = None) -> tuple[Floats, Floats]:
+    """(area (...), influence of each row (..., n)); their standard error is that of DeLong, DeLong & Clarke-Pearson.
+
+    The influence of a positive row is n/n₊ times its placement, the share of negative rows below it, minus the area.
+    DeLong's variance has the divisor n₊ − 1 in each class where that of a mean of n rows has n − 1, so influences are
+    multiplied by √((1 − 1/n)/(1 − 1/n₊)); with weights the numbers are effective ones.
+    """
+    w = np.ones(positive.shape[-1]) if weight is None else weight
+    mass = w.sum(axis=-1)[..., None]
+    held = (positive * w).sum(axis=-1)[..., None]
+    below = order.running(positive * w).middles()
+    negatives = order.middles(weight) - below
+    with np.errstate(invalid="ignore", divide="ignore"):
+        placements = np.where(positive, negatives / (mass - held), 1 - below / held)
+        value = (positive * w * placements).sum(axis=-1, keepdims=True) / held
+        share = np.where(positive, held / mass, 1 - held / mass)
+        influence = np.where(w > 0, (placements - value) / share, 0.0)
+    return value[..., 0], influence * _small_sample(positive, w)
+
+
+def _small_sample(positive: Bools, w: Floats) -> Floats:
+    """√((1 − 1/n)/(1 − 1/n_class)) for the class of each row, (..., n); 1 where a class has a single row."""
+
+    def slack(held: Array) -> Floats:
+        total, squares = held.sum(axis=-1, keepdims=True), np.square(held).sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(1 - squares / total**2)
+
+    of_row = np.where(positive, slack(positive * w), slack(~positive * w))
+    whole = slack(np.broadcast_to(w, of_row.shape))
+    return np.sqrt(np.divide(whole, of_row, out=np.ones_like(of_row), where=of_row > 1e-9))
+
+
+def precision(positive: Bools, order: Order, weight: Floats | None = None) -> Floats:
+    """Average precision, (...): the mean over positive rows of the share of positives among rows scored no lower.
+
+    nan without positive or without negative rows.
+    """
+    w = np.ones(positive.shape[-1]) if weight is None else weight
+    hits, rows = order.running(positive * w).from_here(), order.running(w).from_here()
+    held = sums(positive, weight)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (positive * w * hits / np.where(rows > 0, rows, 1.0)).sum(axis=-1) / held
+    return np.where((held > 0) & (held < total_weight(positive, weight)), mean, np.nan)
+
+
+def precision_rows(positive: Bools, order: Order, weight: Floats | None = None) -> tuple[Floats, Floats]:
+    """(average precision (...), influence of each row (..., n)).
+
+    With T and S the shares of positive and of all rows scored no lower than row i, N = Σ₊ p_i T_i/S_i and the score is
+    N/π. A row adds T/S to N if it is positive, and changes T_i and S_i of all rows scored no higher than itself.
+    """
+    w = np.ones(positive.shape[-1]) if weight is None else weight
+    share = w / w.sum(axis=-1)[..., None]
+    hits, rows = order.running(positive * share).from_here(), order.running(share).from_here()
+    rows = np.where(rows > 0, rows, 1.0)
+    per_row = positive * share / rows
+    held = (positive * share).sum(axis=-1, keepdims=True)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = (per_row * hits).sum(axis=-1, keepdims=True) / held
+        further = order.running(per_row).up_to(), order.running(per_row * hits / rows).up_to()
+        moved = positive * (hits / rows + further[0]) - further[1]
+        influence = (moved - value * positive) / held
+    return value[..., 0], influence
+
+
+def expected_precision(n_positive: float, order: Order, mass: Floats | None = None) -> Floats:
+    """Mean average precision over all ways to choose the positive rows, (...).
+
+    A row that has N rows scored no lower, itself included, is positive with probability P/n, and each of the other
+    N − 1 with probability (P − 1)/(n − 1) if it is. Without ties the mean is H_n/n + (P − 1)/(n − 1)·(1 − H_n/n).
+    """
+    m = np.ones(order.group.shape[-1]) if mass is None else mass
+    n = m.sum(axis=-1, keepdims=True)
+    rows = order.running(m).from_here()
+    rows = np.where(rows > 0, rows, 1.0)
+    others = (n_positive - 1) / np.maximum(n - 1, 1)
+    return mean_of_rows((1 + (rows - 1) * others) / rows, m)
+
+
+class Term(NamedTuple):
+    """One ranking of an average.
+
+    Attributes
+    ----------
+    positive : (..., n) the rows that should be ranked first.
+    order : rows by score.
+    weight : (..., n) weights of the rows; zero for those that the ranking leaves out.
+    members : (..., n) rows whose share, times `scale`, is the weight of this ranking; None where that is `scale`.
+    scale : see above.
+    """
+
+    positive: Bools
+    order: Order
+    weight: Floats | None
+    members: Bools | None
+    scale: float
+
+    def part(self, weight: Floats | None) -> Floats:
+        """Weight of this ranking in the average, (...)."""
+        return np.asarray(self.scale if self.members is None else self.scale * mean_of_rows(self.members, weight))
+
+
+Value = Callable[[Bools, Order, Floats | None], Floats]
+Rowwise = Callable[[Bools, Order, Floats | None], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class RankForm(Form):
+    """A score of the ranking of rows for one class, or its average over classes or pairs of them.
+
+    Attributes
+    ----------
+    score, score_rows : the score of one ranking, and with the influence of each row.
+    n_classes : number of classes.
+    response : "predict_proba" or "decision_function".
+    positive : code of the class that rows are ranked for where there are two.
+    pairs : whether more than two classes are compared in pairs, otherwise each with all others.
+    weighted : whether the average is weighted by labels.
+    sums_to_one : whether more than two scores must be probabilities.
+    """
+
+    score: Value
+    score_rows: Rowwise
+    n_classes: int
+    response: str
+    positive: int = 1
+    pairs: bool = False
+    weighted: bool = False
+    sums_to_one: bool = False
+    closed = True
+
+    @property
+    def takes_many_labels(self) -> bool:  # type: ignore[override]
+        return self.score is area and not (self.pairs and self.n_classes > 2)
+
+    def value(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        if self.pairs and self.n_classes > 2 and weight is not None:
+            return np.full(self._lead(y, prediction), np.nan)
+        total: Floats = np.zeros(())
+        for term in self._terms(y, prediction, weight):
+            total = total + term.part(weight) * self.score(term.positive, term.order, term.weight)
+        return np.where(self._usable(y, prediction), total, np.nan)
+
+    def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        whole = total_weight(y, weight)
+        total: Floats = np.zeros(())
+        for term in self._terms(y, prediction, weight):
+            value, influence = self.score_rows(term.positive, term.order, term.weight)
+            inside = whole / total_weight(y, term.weight)
+            part, value = term.part(weight)[..., None], value[..., None]
+            total = total + part * (value + influence * inside[..., None])
+            if term.members is not None:
+                total = total + value * (term.scale * term.members - part)
+        return np.where(self._usable(y, prediction)[..., None], total, np.nan)
+
+    def permuted_mean(self, pool: Array, prediction: Array, mass: Floats | None = None) -> Floats | None:
+        if self.score is area:
+            return np.full(prediction.shape[: prediction.ndim - (2 if self._trailing else 1)], 0.5)
+        held, total = np.bincount(pool, minlength=self.n_classes), np.zeros(())
+        ranked = self._ranked()
+        for c in ranked:
+            part = held[c] / len(pool) if self.weighted and len(ranked) > 1 else 1 / len(ranked)
+            total = total + part * expected_precision(held[c], Order(self._scores(prediction, c)), mass)
+        return np.asarray(total)
+
+    def _n_rows(self, prediction: Array) -> int:
+        return int(prediction.shape[-2 if self._trailing else -1])
+
+    @property
+    def _trailing(self) -> bool:
+        return self.response == "predict_proba" or self.n_classes > 2
+
+    def _lead(self, y: Array, prediction: Array) -> tuple[int, ...]:
+        return np.broadcast_shapes(y.shape[:-1], prediction.shape[: prediction.ndim - (2 if self._trailing else 1)])
+
+    def _ranked(self) -> range:
+        """The classes that rows are ranked for."""
+        return range(self.n_classes) if self.n_classes > 2 else range(self.positive, self.positive + 1)
+
+    def _scores(self, prediction: Array, c: int) -> Array:
+        """The scores of class c, (..., n)."""
+        if self._trailing:
+            return np.ascontiguousarray(prediction[..., c])
+        return prediction if c == 1 else -prediction
+
+    def _terms(self, y: Array, prediction: Array, weight: Floats | None) -> Iterator[Term]:
+        for c in (ranked := self._ranked()):
+            positive, order = np.asarray(y == c), Order(self._scores(prediction, c))
+            if self.pairs and self.n_classes > 2:
+                yield from self._pairs(y, c, order)
+            elif self.weighted and len(ranked) > 1:
+                yield Term(positive, order, weight, positive, 1.0)
+            else:
+                yield Term(positive, order, weight, None, 1 / len(ranked))
+
+    def _pairs(self, y: Array, c: int, order: Order) -> Iterator[Term]:
+        positive, n = np.asarray(y == c), self.n_classes
+        for other in range(n):
+            if other != c:
+                both = positive | (y == other)
+                inside = both.astype(np.float64)
+                members, scale = (both, 1 / (2 * (n - 1))) if self.weighted else (None, 1 / (n * (n - 1)))
+                yield Term(positive, order, inside, members, scale)
+
+    def _usable(self, y: Array, prediction: Array) -> Bools:
+        """Which sets have finite scores and labels of every class, (...)."""
+        complete = np.isfinite(prediction).all(axis=(-2, -1) if self._trailing else -1)
+        for c in range(self.n_classes):
+            complete = complete & (y == c).any(axis=-1)
+        if self.sums_to_one and self.n_classes > 2:
+            complete = complete & np.isclose(prediction.sum(axis=-1), 1.0).all(axis=-1)
+        return np.asarray(complete)

@@ -1,0 +1,378 @@
+"""Scores of naive Bayes models of counts, and of rows that are left out of the counts.
+
+Leaving a row out changes the counts of its own class in the columns where the row is not zero, so that only these
+logarithms are taken anew; the complement of the classes, what all other classes have counted, changes in the same way.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import binarize
+from sklearn.utils import check_array
+
+from outsample.data.tables import Table
+from outsample.paths.generative.design import ClassModels, Scorer, Scores
+from outsample.paths.generative.statistics import ClassCounts
+from outsample.running.arrays import Array, Bools, Floats, Integers, Rows
+
+# Share of a count that must be left, smoothing included, unless counts are whole numbers, which lose no digits.
+LEAST_COUNT = 1e-6
+# Entries of one-hot columns per entry of the table, beyond which categories are too many.
+MOST_CATEGORIES = 1000
+
+
+class CountModels(ClassModels):
+    """What the models have in common: a table of counts, priors and the entries of a row in its own class.
+
+    Parameters
+    ----------
+    table : (n, p) array or sparse matrix of rows.
+    alphas : (models, p) smoothing.
+    weight : (n,) or None.
+    priors : (K,) or None; then the shares of the classes, or one for all without `fit_prior`.
+    """
+
+    def __init__(
+        self, table: Any, alphas: Floats, weight: Floats | None, n_classes: int, priors: Any, fit_prior: bool
+    ) -> None:
+        self.table, self.alphas = table, alphas
+        self.n_models, self.n_classes = len(alphas), n_classes
+        self._priors, self._fit_prior = priors, fit_prior
+        self.entries = sparse.csr_matrix(table)
+        self.entries.eliminate_zeros()
+        numbers = self.entries.data if weight is None else np.concatenate([self.entries.data, weight])
+        self.whole_numbers = bool((numbers == np.round(numbers)).all() and np.abs(numbers).sum() < 2**52)
+
+    def statistics(self, table: Any, codes: Array, weight: Floats | None) -> ClassCounts:
+        return ClassCounts.of(table, codes, self.n_classes, weight)
+
+    @abstractmethod
+    def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
+        """(K, p) what an entry of the table adds to the score of each class, and (K,) the score of no entries."""
+
+    def unreliable(self, statistics: ClassCounts) -> Bools:
+        """Models that lack digits, (models,)."""
+        return np.zeros(self.n_models, bool)
+
+    def scorer(self, statistics: ClassCounts, table: Any, response: str) -> Scorer:
+        both = [self.tables(statistics, m) for m in range(self.n_models)]
+        coefficients = np.concatenate([coefficient for coefficient, _ in both]).T
+        constant = np.stack([constant for _, constant in both]) + self._log_prior(statistics.weight)
+        doubt = self.unreliable(statistics)[:, None]
+
+        def scores(block: slice) -> Scores:
+            linear = np.asarray(table[block] @ coefficients).T
+            return Scores(linear.reshape(self.n_models, self.n_classes, -1) + constant[:, :, None], doubt)
+
+        return scores
+
+    def left_out_scorer(self, statistics: ClassCounts, codes: Array, weight: Floats | None, response: str) -> Scorer:
+        own = np.ones(len(codes)) if weight is None else weight
+        seen = ClassCounts.of(abs(self.entries).sign(), codes, self.n_classes).counts
+
+        def scores(block: Rows) -> Scores:
+            rows = LeftOutEntries(self.entries[block], statistics, seen, codes[block], own[block])
+            left = np.repeat(statistics.weight[:, None], len(rows.codes), axis=1)
+            left[rows.codes, np.arange(len(rows.codes))] -= rows.weight
+            values = np.empty((self.n_models, self.n_classes, len(rows.codes)))
+            doubt = np.empty((self.n_models, len(rows.codes)), bool)
+            for m in range(self.n_models):
+                values[m], doubt[m] = self.left_out(rows, statistics, left, m)
+            return Scores(values + self._log_prior(left), doubt)
+
+        return scores
+
+    @abstractmethod
+    def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
+        """(scores without priors (K, rows), doubts (rows,)) of a block of rows, each left out of the statistics.
+
+        Parameters
+        ----------
+        left : (K, rows) weights of the classes without each row.
+        """
+
+    def _log_prior(self, weight: Floats) -> Floats:
+        """Logarithms of the priors, (K,) or (K, rows)."""
+        if self._priors is not None:
+            fixed = np.log(np.asarray(self._priors, np.float64))
+        elif self._fit_prior:
+            return np.asarray(np.log(weight) - np.log(weight.sum(axis=0)))
+        else:
+            fixed = np.full(self.n_classes, -np.log(self.n_classes))
+        return fixed if weight.ndim == 1 else fixed[:, None]
+
+    def few(self, left: Floats, before: Floats) -> Bools:
+        """Where removing a row has left too few digits of a count, smoothing included."""
+        return np.zeros(left.shape, bool) if self.whole_numbers else left < LEAST_COUNT * before
+
+
+class LeftOutEntries:
+    """The entries of a block of rows that are not zero, and what is left of the counts of their classes without them.
+
+    Attributes
+    ----------
+    codes, weight : (rows,).
+    row, column, value : of every entry.
+    own_left : counts of the row's own class in the column, without the row; exactly zero if no other row counts.
+    own_before : the same with it.
+    totals : (rows,) sums of the rows.
+    alike : (class, weight, rows) of the rows that have both in common.
+    """
+
+    def __init__(self, rows: Any, statistics: ClassCounts, seen: Floats, codes: Array, weight: Floats) -> None:
+        self.codes, self.weight, self._n = codes, weight, rows.shape[0]
+        self.row = np.repeat(np.arange(self._n), np.diff(rows.indptr))
+        self.column, self.value = rows.indices, rows.data
+        self.removed = weight[self.row] * self.value
+        self.own_before = statistics.counts[codes[self.row], self.column]
+        alone = seen[codes[self.row], self.column] == 1
+        self.own_left = np.where(alone, 0.0, self.own_before - self.removed)
+        self.totals = self.sums(self.value)
+        self.table, self.seen = rows, seen
+        pairs, which = np.unique(np.stack([codes, weight]), axis=1, return_inverse=True)
+        order = np.split(np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1])
+        self.alike = [(int(code), w, inside) for (code, w), inside in zip(pairs.T, order, strict=True)]
+
+    def sums(self, of_entries: Floats) -> Floats:
+        """Sums over the entries of each row, (rows,)."""
+        return np.asarray(np.bincount(self.row, of_entries, self._n), dtype=np.float64)
+
+    def any(self, of_entries: Bools) -> Bools:
+        """Whether an entry of the row is marked, (rows,)."""
+        return np.bincount(self.row, of_entries, self._n) > 0
+
+    def put(self, values: Floats, own: Floats) -> Floats:
+        """`values` (K, rows) with those of each row's own class replaced."""
+        values[self.codes, np.arange(self._n)] = own
+        return values
+
+
+class Multinomial(CountModels):
+    """Σ_j x_j log((F_j + α_j) / Σ (F + α)), F the counts of the class."""
+
+    def read(self, X_new: Table) -> Any:
+        from outsample.paths.generative.counted_bayes import count_table
+
+        new = count_table(X_new)
+        return None if new is None or new.shape[1] != self.table.shape[1] else new
+
+    def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
+        smoothed = statistics.counts + self.alphas[model]
+        return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True)), np.zeros(self.n_classes)
+
+    def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
+        alpha = self.alphas[model]
+        values = np.asarray(rows.table @ self.tables(statistics, model)[0].T).T
+        smoothed = rows.own_left + alpha[rows.column]
+        before = statistics.counts.sum(axis=1)[rows.codes]
+        total = before - rows.weight * rows.totals + alpha.sum()
+        own = rows.sums(rows.value * np.log(smoothed)) - rows.totals * np.log(total)
+        exact = (rows.own_left == 0) | ~self.few(smoothed, rows.own_before)
+        return rows.put(values, own), rows.any(~exact) | self.few(total, before)
+
+
+class Complement(Multinomial):
+    """−Σ_j x_j log((G_j + α_j) / Σ (G + α)), G the counts of other classes; with `norm` over the sum of the logs."""
+
+    def __init__(self, *args: Any, norm: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._norm = norm
+
+    def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
+        smoothed = statistics.counts.sum(axis=0) + self.alphas[model] - statistics.counts
+        logs = np.log(smoothed / smoothed.sum(axis=1, keepdims=True))
+        weights = logs / logs.sum(axis=1, keepdims=True) if self._norm else -logs
+        return weights, np.zeros(self.n_classes)
+
+    def unreliable(self, statistics: ClassCounts) -> Bools:
+        every = statistics.counts.sum(axis=0)
+        left = every + self.alphas[:, None] - statistics.counts
+        return np.asarray(self.few(left, every).any(axis=(1, 2)))
+
+    def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
+        alpha, every = self.alphas[model], statistics.counts.sum(axis=0)
+        values = np.empty((self.n_classes, len(rows.codes)))
+        doubt = np.full(len(rows.codes), self.unreliable(statistics)[model])
+        for k in range(self.n_classes):
+            smoothed = every + alpha - statistics.counts[k]
+            others = rows.codes != k
+            removed = np.where(others[rows.row], rows.removed, 0.0)
+            at_entries = smoothed[rows.column] - removed
+            logs = np.log(at_entries)
+            total = np.log(smoothed.sum() - np.where(others, rows.weight * rows.totals, 0.0))
+            values[k] = rows.totals * total - rows.sums(rows.value * logs)
+            if self._norm:
+                all_logs = np.log(smoothed).sum() + rows.sums(logs - np.log(smoothed[rows.column]))
+                values[k] /= len(alpha) * total - all_logs
+            doubt |= rows.any(self.few(at_entries, every[rows.column]))
+        return values, doubt
+
+    def _log_prior(self, weight: Floats) -> Floats:
+        """Priors play no part."""
+        return np.zeros(self.n_classes if weight.ndim == 1 else (self.n_classes, 1))
+
+
+class Bernoulli(CountModels):
+    """Σ_j x_j log p_j + (1 − x_j) log(1 − p_j), p = (F + α) / (N + 2α), N the number of rows of the class."""
+
+    def __init__(self, *args: Any, threshold: float | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._threshold = threshold
+
+    @staticmethod
+    def as_binary(table: Any, threshold: float | None) -> Any:
+        """The table as zeros and ones; None where it is neither binary nor made so."""
+        if threshold is not None:
+            try:
+                return binarize(table, threshold=threshold)
+            except ValueError:
+                return None
+        values = table.data if sparse.issparse(table) else table
+        return table if bool(((values == 0) | (values == 1)).all()) else None
+
+    def read(self, X_new: Table) -> Any:
+        from outsample.paths.generative.counted_bayes import count_table
+
+        new = count_table(X_new)
+        if new is None or new.shape[1] != self.table.shape[1]:
+            return None
+        return self.as_binary(new, self._threshold)
+
+    def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
+        alpha = self.alphas[model]
+        present = _log_share(statistics.counts, statistics.weight[:, None], alpha)
+        absent = _log_rest(present)
+        return present - absent, absent.sum(axis=1)
+
+    def unreliable(self, statistics: ClassCounts) -> Bools:
+        if self.whole_numbers:
+            return np.zeros(self.n_models, bool)
+        rest = statistics.weight[:, None] - statistics.counts + self.alphas[:, None]
+        return np.asarray((rest < LEAST_COUNT * statistics.weight[:, None]).any(axis=(1, 2)))
+
+    def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
+        alpha = self.alphas[model]
+        coefficients, constant = self.tables(statistics, model)
+        values = np.asarray(rows.table @ coefficients.T).T + constant[:, None]
+        own = np.empty(len(rows.codes))
+        doubt = np.full(len(rows.codes), self.unreliable(statistics)[model])
+        # Rows of the same class and weight leave the same counts behind.
+        for code, weight, inside in rows.alike:
+            counts, n = statistics.counts[code], statistics.weight[code] - weight
+            present = _log_share(np.where(rows.seen[code] == 1, 0.0, counts - weight), n, alpha)
+            absent = _log_rest(_log_share(counts, n, alpha))
+            # Columns in which no row of the class has a one, or every row: none of these rows asks for the other.
+            present[counts == 0] = 0.0
+            absent[counts >= n + 0.5 * weight] = 0.0
+            own[inside] = rows.table[inside] @ (present - absent) + absent.sum()
+        if not self.whole_numbers:
+            before = rows.own_before
+            doubt |= rows.any((rows.own_left != 0) & self.few(rows.own_left + alpha[rows.column], before))
+            rest = statistics.weight[rows.codes] - rows.weight
+            doubt |= self._nearly_all(statistics, model)[rows.codes] | (rest < LEAST_COUNT)
+        return rows.put(values, own), doubt
+
+    def _nearly_all(self, statistics: ClassCounts, model: int) -> Bools:
+        """Classes that have a one in nearly all rows of some column, so that 1 − p has few digits, (K,)."""
+        rest = statistics.weight[:, None] - statistics.counts + self.alphas[model]
+        return np.asarray((rest < LEAST_COUNT * statistics.weight[:, None]).any(axis=1))
+
+
+def _log_share(counts: Floats, weight: Any, alpha: Floats) -> Floats:
+    """log p, as scikit-learn computes it."""
+    return np.asarray(np.log(counts + alpha) - np.log(weight + 2 * alpha))
+
+
+def _log_rest(log_share: Floats) -> Floats:
+    """log(1 − p), as scikit-learn computes it: for p near one its rounding is large, and must be the same."""
+    return np.asarray(np.log(1 - np.exp(log_share)))
+
+
+class Categorical(CountModels):
+    """Σ_j log((F_j(x_j) + α) / (N + c_j α)), F_j the counts of the c_j categories of a column.
+
+    Every category is a column of zeros and ones.
+
+    Parameters
+    ----------
+    codes : (n, p) categories.
+    sizes : (p,) numbers of categories.
+    alphas : (models,).
+    """
+
+    def __init__(
+        self,
+        codes: Integers,
+        sizes: Integers,
+        alphas: Floats,
+        weight: Floats | None,
+        n_classes: int,
+        priors: Any,
+        fit_prior: bool,
+    ) -> None:
+        self._sizes, self._offsets = sizes, np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        total = int(sizes.sum())
+        every = np.repeat(alphas[:, None], total, axis=1)
+        super().__init__(self._one_hot(codes), every, weight, n_classes, priors, fit_prior)
+        largest = self._offsets + codes.max(axis=0)
+        # Without the last category of a column, scikit-learn does not know rows that have it.
+        self._last = largest[codes.max(axis=0) + 1 == sizes]
+        self._rows_of_last = np.asarray(self.table[:, self._last].sum(axis=0)).ravel()
+
+    @staticmethod
+    def as_codes(X: Table) -> Integers | None:
+        """X as whole numbers, (n, p); None where scikit-learn would not take it."""
+        try:
+            codes = np.asarray(check_array(X, dtype="int"), dtype=np.int64)
+        except (ValueError, TypeError):
+            return None
+        return codes if bool((codes >= 0).all()) else None
+
+    @staticmethod
+    def sizes(codes: Integers, min_categories: Any) -> Integers | None:
+        """Numbers of categories of the columns, (p,); None where they are invalid or too many."""
+        found = codes.max(axis=0) + 1
+        if min_categories is not None:
+            least = np.asarray(min_categories)
+            if least.dtype.kind != "i" or least.shape not in ((), found.shape):
+                return None
+            found = np.maximum(found, least)
+        return found if int(found.sum()) <= MOST_CATEGORIES * codes.size else None
+
+    def _one_hot(self, codes: Integers) -> Any:
+        n, p = codes.shape
+        columns = (codes + self._offsets).ravel()
+        shape = n, int(self._sizes.sum())
+        return sparse.csr_matrix((np.ones(n * p), columns, np.arange(0, n * p + 1, p)), shape=shape)
+
+    def read(self, X_new: Table) -> Any:
+        codes = self.as_codes(X_new)
+        if codes is None or codes.shape[1] != len(self._sizes) or bool((codes >= self._sizes).any()):
+            return None
+        return self._one_hot(codes)
+
+    def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
+        return np.log(statistics.counts + self.alphas[model]), -self._log_totals(statistics.weight, model)
+
+    def unreliable(self, statistics: ClassCounts) -> Bools:
+        lacks = (statistics.counts[:, self._last].sum(axis=0) <= 0).any()
+        return np.full(self.n_models, bool(lacks))
+
+    def _log_totals(self, weight: Floats, model: int) -> Floats:
+        """Σ_j log(N + c_j α) of classes of these weights."""
+        smoothing = self._sizes * self.alphas[model, 0]
+        return np.asarray(np.log(weight[..., None] + smoothing).sum(axis=-1))
+
+    def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
+        coefficients, constant = self.tables(statistics, model)
+        values = np.asarray(rows.table @ coefficients.T).T + constant[:, None]
+        smoothed = rows.own_left + self.alphas[model, 0]
+        remaining = left[rows.codes, np.arange(len(rows.codes))]
+        own = rows.sums(np.log(smoothed)) - self._log_totals(remaining, model)
+        short = (rows.own_left != 0) & self.few(smoothed, rows.own_before)
+        unknown = np.isin(rows.column, self._last[self._rows_of_last == 1])
+        return rows.put(values, own), rows.any(short | unknown) | self.few(remaining, statistics.weight[rows.codes])

@@ -1,0 +1,83 @@
+"""A fitted search: what it keeps, and how that is shown."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.race_record import RaceRecord
+from outsample.curve.risk_curve import RiskCurve
+from outsample.data.tables import Table
+from outsample.losses.base import Loss
+from outsample.questions.contest import Outcome
+from outsample.questions.results import CvResults, answer_in_html, results_frame
+from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Fitted:
+    """What a search of scikit-learn has beside its own attributes once it is fitted."""
+
+    rule: RuleLike
+    refit: Any
+
+    best_params_: dict[str, Any]
+    best_index_: int
+    best_score_: float
+    best_estimator_: Any
+    cv_results_: CvResults
+    curve_: RiskCurve
+    estimate_: ErrorEstimate
+    honest_score_: ErrorEstimate
+    oracle_terms_: OracleTerms
+    race_: RaceRecord
+    n_fits_: int
+    n_splits_: int
+    path_: str
+    loss_: Loss
+    scorer_: Any
+    refit_time_: float
+    multimetric_: bool
+
+    def _keep(self, decisive: Outcome, honest: ErrorEstimate | None) -> None:
+        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_"):
+            vars(self).pop(name, None)
+        curve = decisive.curve
+        self.curve_, self.path_, self.n_fits_, self.loss_ = curve, curve.path, curve.n_fits, curve.loss
+        if curve.fold_risks is not None:
+            self.n_splits_ = len(curve.fold_risks)
+        else:
+            vars(self).pop("n_splits_", None)
+        if self.refit or not self.multimetric_:
+            self.estimate_ = curve.estimate(decisive.model_at(self.best_index_))
+        if curve.race is not None:
+            self.race_ = curve.race.take(np.argsort(decisive.positions, kind="stable"))
+        if honest is not None:
+            self.honest_score_ = honest
+        if as_rule(self.rule) is penalized:
+            self.oracle_terms_ = oracle_terms(curve)
+
+    def results_frame(self) -> pd.DataFrame:
+        """`cv_results_` as a tidy table: a row per setting, its parameters first, then scores, errors and times."""
+        check_is_fitted(self)
+        return results_frame(self.cv_results_)
+
+    def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
+        """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
+        from outsample.report.page import write_report
+
+        check_is_fitted(self)
+        write_report(self, path, X=X, y=y)
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, and below it what the search found."""
+        diagram = estimator_html_repr(self)
+        return f"{diagram}{answer_in_html(self)}" if hasattr(self, "estimate_") else diagram

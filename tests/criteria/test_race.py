@@ -1,0 +1,370 @@
+"""The race against plain folds, against scikit-learn's own folds, and against simulation."""
+
+from __future__ import annotations
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import PoissonRegressor
+from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier
+
+from outsample import GridSearch, Race, estimate
+from outsample.evidence.standings import expected_loss, standings
+
+GRID = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": [0.001, 0.03, 1.0]}
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(300, 8, n_informative=4, flip_y=0.1, random_state=0)
+
+
+def raced(X, y, estimator=None, grid=GRID, **settings):
+    settings.setdefault("criterion", Race(FOLDS))
+    return GridSearch(SVC() if estimator is None else estimator, grid, random_state=0, refit=False, **settings).fit(
+        X, y
+    )
+
+
+def split_scores(search):
+    names = [name for name in search.cv_results_ if name.startswith("split") and name.endswith("_test_score")]
+    return np.stack([search.cv_results_[f"split{k}_test_score"] for k in range(len(names))], axis=1)
+
+
+def test_scores_of_folds_are_those_of_scikit_learn(table):
+    X, y = table
+    search = raced(X, y)
+    for setting, scores in zip(search.cv_results_["params"], split_scores(search), strict=True):
+        own = cross_val_score(SVC(**setting), X, y, cv=FOLDS)
+        known = ~np.isnan(scores)
+        np.testing.assert_array_equal(scores[known], own[known])
+    assert np.isnan(split_scores(search)).any()
+
+
+def test_without_dropping_it_chooses_what_all_folds_choose(table):
+    X, y = table
+    whole = raced(X, y, criterion=Race(FOLDS, confidence=1 - 1e-12, tolerance=0))
+    assert whole.cv_results_["n_splits"].min() >= 4
+    means = [cross_val_score(SVC(**setting), X, y, cv=FOLDS).mean() for setting in whole.cv_results_["params"]]
+    assert whole.best_score_ == pytest.approx(max(means), abs=1e-15)
+
+
+def test_fewer_fits_and_the_winner_has_all_folds(table):
+    X, y = table
+    search = raced(X, y)
+    results = search.cv_results_
+    assert search.n_fits_ == results["n_splits"].sum() < 60
+    assert results["n_splits"][search.best_index_] == 5
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert search.best_score_ == results["mean_test_score"][search.best_index_]
+    short = raced(X, y, criterion=Race(FOLDS, finish=False))
+    assert short.n_fits_ <= search.n_fits_
+    assert short.best_params_ == search.best_params_
+
+
+def test_dropping_one_never_changes_the_numbers_of_another(table):
+    X, y = table
+    all_of_them = raced(X, y)
+    alone = raced(X, y, grid={"C": [0.1, 1.0], "gamma": [0.03]})
+    by_setting = dict(zip(map(str, all_of_them.cv_results_["params"]), split_scores(all_of_them), strict=True))
+    for setting, scores in zip(map(str, alone.cv_results_["params"]), split_scores(alone), strict=True):
+        both = ~np.isnan(scores) & ~np.isnan(by_setting[setting])
+        assert both.any()
+        np.testing.assert_array_equal(scores[both], by_setting[setting][both])
+
+
+def test_the_order_of_the_grid_does_not_matter(table):
+    X, y = table
+    backwards = {name: values[::-1] for name, values in reversed(GRID.items())}
+    one, other = raced(X, y), raced(X, y, grid=backwards)
+    assert one.best_score_ == other.best_score_
+    assert one.n_fits_ == other.n_fits_
+    numbers = [
+        sorted(
+            (str(sorted(s.items())), n) for s, n in zip(f.cv_results_["params"], f.cv_results_["n_splits"], strict=True)
+        )
+        for f in (one, other)
+    ]
+    assert numbers[0] == numbers[1]
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers which rows it was fitted to, and refuses to predict any of them; X has the number of the row."""
+
+    def __init__(self, error=0.1):
+        self.error = error
+
+    def fit(self, X, y):
+        self.classes_, self.seen_ = np.unique(y), set(X[:, 0])
+        return self
+
+    def predict(self, X):
+        assert not self.seen_ & set(X[:, 0])
+        wrong = np.random.default_rng(int(1000 * self.error)).random(len(X)) < self.error
+        return np.where(wrong, 1 - X[:, 1], X[:, 1]).astype(int)
+
+
+def test_no_row_is_tested_by_a_fit_that_saw_it():
+    y = np.arange(200) % 2
+    X = np.stack([np.arange(200), y], axis=1).astype(float)
+    search = raced(X, y, Recorder(), {"error": [0.02, 0.3, 0.5]}, criterion="race")
+    assert search.best_params_ == {"error": 0.02}
+    assert search.n_fits_ < 30
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_any_number_of_workers_gives_the_same_bits(table, backend):
+    X, y = table
+    with joblib.parallel_backend(backend):
+        two = raced(X, y, n_jobs=2)
+    one = raced(X, y)
+    np.testing.assert_array_equal(split_scores(one), split_scores(two))
+    assert one.best_params_ == two.best_params_
+
+
+def test_nothing_to_find_ends_early_and_says_so(table):
+    X, y = table
+    permuted = np.random.default_rng(0).permutation(y)
+    search = raced(X, permuted, criterion="race")
+    assert search.n_fits_ < 12 * 10
+    assert "guessing" in " ".join(search.curve_.notes)
+
+
+def test_models_of_one_path_come_off_one_fit_per_fold(table):
+    X, y = table
+    # The tree's own setting, which takes part, is one of the path.
+    tree = DecisionTreeClassifier(max_leaf_nodes=8, random_state=0)
+    search = raced(X, y, tree, {"max_leaf_nodes": range(2, 40)})
+    assert search.n_fits_ <= 5
+    search = raced(X, y, KNeighborsClassifier(), {"n_neighbors": range(1, 30)})
+    assert search.n_fits_ == 1
+
+
+def test_different_learners_race_against_each_other(table):
+    X, y = table
+    grid = [
+        {"model": [KNeighborsClassifier()], "model__n_neighbors": [1, 5, 25]},
+        {"model": [DecisionTreeClassifier(random_state=0)], "model__max_leaf_nodes": [2, 8]},
+        {"model": [GaussianNB()]},
+        {"model": [SVC()], "model__C": [0.1, 10.0]},
+    ]
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    pipeline.steps[1] = ("model", SVC())
+    search = raced(X, y, pipeline, grid)
+    for setting, scores in zip(search.cv_results_["params"], split_scores(search), strict=True):
+        own = cross_val_score(clone(pipeline).set_params(**setting), X, y, cv=FOLDS)
+        known = ~np.isnan(scores)
+        np.testing.assert_allclose(scores[known], own[known], atol=1e-12)
+
+
+def test_regression_scores_r2_as_scikit_learn_does():
+    X, y = make_regression(200, 5, noise=30, random_state=0)
+    folds = KFold(5)
+    search = raced(X, y, SVR(), {"C": [0.1, 10.0, 1000.0]}, criterion=Race(folds))
+    for setting, scores in zip(search.cv_results_["params"], split_scores(search), strict=True):
+        known = ~np.isnan(scores)
+        own = cross_val_score(SVR(**setting), X, y, cv=folds)
+        np.testing.assert_allclose(scores[known], own[known], rtol=1e-12)
+    assert search.best_params_ == {"C": 1000.0}
+
+
+def test_an_own_score_races_by_folds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = rng.poisson(np.exp(X[:, 0])).astype(float)
+    search = raced(X, y, PoissonRegressor(), {"alpha": [0.001, 1.0, 1000.0]}, criterion=Race(KFold(6)))
+    assert search.best_params_["alpha"] == 0.001
+    assert search.cv_results_["n_splits"].min() < 6
+
+
+def test_sample_weight_of_zero_is_no_row(table):
+    X, y = table
+    weight = np.ones(len(y))
+    weight[::5] = 0
+    keep = weight > 0
+    criterion = Race(4)
+    grid = {"C": [0.1, 1.0, 10.0]}
+    some = GridSearch(SVC(), grid, criterion=criterion, random_state=0).fit(X[keep], y[keep])
+    weighted = GridSearch(SVC(), grid, criterion=criterion, random_state=0).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(some.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("n", [6, 12, 30])
+def test_few_rows_and_small_classes(n):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 2)), np.array([0, 1] + [0] * (n - 3) + [1])
+    search = raced(X, y, criterion="race")
+    assert np.isfinite(search.best_score_)
+
+
+def test_one_candidate_and_all_tied(table):
+    X, y = table
+    one = raced(X, y, grid={"C": [1.0]})
+    assert one.n_fits_ == 5
+    assert "only one candidate" in one.curve_.race.ended
+    tied = raced(X, y, DummyClassifier(), {"random_state": [0, 1, 2, 3]})
+    assert tied.best_index_ == 0
+    assert np.isfinite(tied.best_score_)
+
+
+def test_a_single_estimator_is_judged_by_all_folds(table):
+    X, y = table
+    found = estimate(SVC(), X, y, criterion=Race(FOLDS), random_state=0)
+    assert found.out_sample == pytest.approx(1 - cross_val_score(SVC(), X, y, cv=FOLDS).mean(), abs=1e-12)
+    assert found.n_fits == 5 + 1  # and one on all rows, for its in-sample risk
+
+
+def test_groups_stay_whole_and_series_are_respected(table):
+    X, y = table
+    groups = np.repeat(np.arange(30), 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_groups = GridSearch(SVC(), {"C": [0.1, 10.0]}, criterion=Race(5), random_state=0).fit(X, y, groups=groups)
+    fold = by_groups.curve_.left_out.fold
+    assert all(len(set(fold[groups == g])) == 1 for g in range(30))
+    assert np.isfinite(by_groups.best_score_)
+    series = raced(X, y, criterion=Race(TimeSeriesSplit(4)))
+    assert np.isfinite(series.best_score_)
+
+
+def test_settings_that_fail_are_named_and_the_others_race_on(table):
+    X, y = table
+    with pytest.warns(FitFailedWarning, match="was rejected"):
+        search = raced(X, y, grid={"C": [-1.0, 1.0]})
+    assert search.best_params_ == {"C": 1.0}
+    assert search.curve_.race.reason[0] == "failed"
+    assert np.isnan(search.cv_results_["mean_test_score"][0])
+    with pytest.warns(FitFailedWarning, match="max_leaf_nodes"):
+        search = raced(X, y, DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 8, -3]})
+    assert search.best_params_["max_leaf_nodes"] in (2, 8)
+    with pytest.raises(Exception, match="must be"):
+        raced(X, y, grid={"C": [-1.0, 1.0]}, error_score="raise")
+    with pytest.raises(ValueError, match="C"):
+        raced(X, y, SVC(C=-1.0), grid={"C": [-1.0, -2.0]})
+    with pytest.warns(FitFailedWarning, match="and 1 more"):
+        own = raced(X, y, grid={"C": [-1.0, -2.0]})
+    assert own.cv_results_["is_default"][own.best_index_]
+
+
+def test_budgets_end_it_with_the_best_so_far(table):
+    X, y = table
+    search = raced(X, y, criterion=Race(FOLDS, max_fits=14))
+    assert search.n_fits_ <= 14
+    assert "max_fits=14" in search.curve_.race.ended
+    assert np.isfinite(search.best_score_)
+    quick = raced(X, y, criterion=Race(FOLDS, max_seconds=1e-6))
+    assert "max_seconds" in quick.curve_.race.ended
+    assert np.isfinite(quick.best_score_)
+
+
+def test_batches_race_against_those_that_remained(table):
+    X, y = table
+    at_once, in_batches = raced(X, y), raced(X, y, criterion=Race(FOLDS, batch_size=4))
+    both = ~np.isnan(split_scores(at_once)) & ~np.isnan(split_scores(in_batches))
+    np.testing.assert_array_equal(split_scores(at_once)[both], split_scores(in_batches)[both])
+    assert in_batches.cv_results_["n_splits"].min() >= 1
+    assert in_batches.best_score_ == pytest.approx(at_once.best_score_, abs=0.02)
+
+
+def test_other_rules_choose_among_those_that_remained(table):
+    X, y = table
+    search = raced(X, y, rule="one-standard-error")
+    assert search.cv_results_["params"].index(search.best_params_) == search.best_index_
+    record = search.curve_.race
+    assert record.reason[[params == search.best_params_ for params in record.params].index(True)] == ""
+
+
+def test_ranks_agree_with_the_course_of_the_race(table):
+    X, y = table
+    record = raced(X, y).curve_.race
+    assert record.ranks[record.leader] == 1
+    left = record.reason != ""
+    assert record.ranks[left].min() > len(record.remaining) - 1
+    frame = record.to_frame()
+    assert list(frame.columns) == ["C", "gamma", "n_splits", "reason", "gap", "error", "probability"]
+    assert "candidates in each round" in str(record)
+
+
+def test_boosting_stages_come_off_one_fit_per_fold(table):
+    X, y = table
+    boosting = HistGradientBoostingClassifier(random_state=0, early_stopping=False, max_leaf_nodes=4)
+    search = raced(X, y, boosting, {"max_iter": [5, 10, 20, 40]})
+    assert search.n_fits_ <= 5
+    whole = raced(
+        X, y, boosting, {"max_iter": [5, 10, 20, 40]}, criterion=Race(FOLDS, confidence=1 - 1e-12, tolerance=0)
+    )
+    losses = whole.curve_.left_out.losses
+    best = int(np.argmin(losses.mean(axis=1)))
+    assert whole.curve_.race.leader == best
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cv": 1}, "cv must be"),
+        ({"confidence": 2.0}, "confidence"),
+        ({"tolerance": -1.0}, "tolerance"),
+        ({"max_fits": 0}, "max_fits"),
+        ({"max_seconds": "soon"}, "max_seconds"),
+        ({"batch_size": 0.5}, "batch_size"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Race(**settings)
+
+
+def test_standings_against_the_paired_t_test():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 200)) + np.array([[0.0], [0.05], [0.3], [1.0]])
+    found = standings(values)
+    for j in range(4):
+        if j != found.leader:
+            test = stats.ttest_rel(values[j], values[found.leader])
+            assert found.gap[j] / found.error[j] == pytest.approx(test.statistic)
+            # Student's quantile has the degrees of freedom of the rows that tell the two apart, about a third of these.
+            assert found.probability[j] == pytest.approx(test.pvalue / 2, abs=0.01)
+    repeated = standings(np.repeat(values, 3, axis=1)[:, ::1], np.full(600, 1 / 3))
+    np.testing.assert_allclose(repeated.gap, found.gap)
+
+
+def test_rows_on_which_candidates_agree_tell_nothing():
+    values = np.zeros((2, 100))
+    values[1, :3] = 1.0
+    assert standings(values).probability[1] > 0.05
+    values[1, 0] = 0.0
+    values[1, 1] = 0.0
+    assert standings(values).probability[1] == 0.5
+
+
+def test_expected_loss_against_simulation():
+    rng = np.random.default_rng(0)
+    n, m = 400, 100
+    means = np.array([0.0, 0.02, 0.1])
+    lost, promised = [], []
+    for _ in range(300):
+        values = means[:, None] + rng.normal(size=(3, n)) * 0.5 + rng.normal(size=n)
+        seen = values[:, :m]
+        leader = int(seen.mean(axis=1).argmin())
+        final = values.mean(axis=1)
+        lost.append(final[leader] - final.min())
+        promised.append(expected_loss(seen, None, n, leader))
+    error = np.std(lost) / np.sqrt(len(lost))
+    # Draws around the means so far are a little pessimistic, because the leader's mean is lucky.
+    assert np.mean(lost) - 3 * error < np.mean(promised) < 2.5 * np.mean(lost)
+    assert expected_loss(values, None, n, 0) == 0.0

@@ -1,0 +1,191 @@
+"""Tables read a block of rows at a time: the numbers and the refitted model of the same table in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from outsample import CrossValidation, GridSearch, RandomizedSearch, compare, estimate, permutation_test
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+ALPHAS = [0.01, 1.0, 100.0, 1e4]
+SCALED = {"ridge__alpha": ALPHAS}
+
+
+def _data(n=1503, p=5):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p)) * rng.uniform(0.1, 10, p) + rng.normal(size=p)
+    X[:, 1] = 3.0
+    return X, X @ rng.normal(size=p) + 3 * rng.normal(size=n) + 1000
+
+
+@pytest.fixture
+def arrays():
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    X, y = _data()
+    return X, y, da.from_array(X, chunks=(400, 3)), da.from_array(y, chunks=700)
+
+
+def _compare(lazy, whole, X):
+    assert [dict(p) for p in lazy.curve_.params] == [dict(p) for p in whole.curve_.params]
+    for name in ("in_sample", "out_sample", "standard_error"):
+        ours, theirs = getattr(lazy.curve_, name), getattr(whole.curve_, name)
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, err_msg=name)
+    np.testing.assert_allclose(
+        lazy.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-9, atol=1e-12
+    )
+    assert lazy.best_index_ == whole.best_index_
+    check_is_fitted(lazy.best_estimator_)
+    assert lazy.best_estimator_.n_features_in_ == X.shape[1]
+    np.testing.assert_allclose(lazy.predict(X), whole.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "r2", "neg_mean_squared_error"])
+@pytest.mark.parametrize("criterion", ["loo", CrossValidation(5), CrossValidation(KFold(3), error="nadeau-bengio")])
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (make_pipeline(StandardScaler(), Ridge()), SCALED),
+        (make_pipeline(StandardScaler(with_mean=False), Ridge(fit_intercept=False)), SCALED),
+        (make_pipeline(StandardScaler(with_std=False), Ridge()), {**SCALED, "ridge__solver": ["svd"]}),
+        (Ridge(), {"alpha": ALPHAS}),
+        (Ridge(fit_intercept=False), {"alpha": ALPHAS}),
+        (make_pipeline(StandardScaler(), LinearRegression()), {"standardscaler__with_mean": [True]}),
+    ],
+    ids=str,
+)
+def test_dask_arrays_against_the_same_in_memory(arrays, estimator, grid, criterion, loss):
+    X, y, lazy_X, lazy_y = arrays
+    ours = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(lazy_X, lazy_y)
+    whole = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(X, y)
+    _compare(ours, whole, X)
+
+
+def test_labels_in_memory_settings_of_several_kinds_and_randomized_searches(arrays):
+    X, y, lazy_X, _ = arrays
+    grid = {"alpha": [1.0, 100.0], "fit_intercept": [True, False]}
+    ours = GridSearch(Ridge(), grid, criterion="loo").fit(lazy_X, y)
+    whole = GridSearch(Ridge(), grid, criterion="loo").fit(X, y)
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-9)
+    settings = {"n_iter": 3, "random_state": 0, "criterion": CrossValidation(5)}
+    ours, whole = (RandomizedSearch(Ridge(), {"alpha": ALPHAS}, **settings).fit(T, y) for T in (lazy_X, X))
+    _compare(ours, whole, X)
+
+
+def test_auto_leaves_out_single_rows(arrays):
+    X, y, lazy_X, lazy_y = arrays
+    model = make_pipeline(StandardScaler(), Ridge())
+    ours, whole = estimate(model, lazy_X, lazy_y, criterion="auto"), estimate(model, X, y, criterion="loo")
+    assert ours.criterion == "loo"
+    assert ours.out_sample == pytest.approx(whole.out_sample, rel=1e-10)
+    assert ours.standard_error == pytest.approx(whole.standard_error, rel=1e-10)
+    assert ours.interval(0.95) == pytest.approx(whole.interval(0.95), rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["path", "folder", "dataset", "frame", "labels apart", "series"])
+def test_parquet_and_data_frames_against_the_same_in_memory(tmp_path, kind):
+    dataset = pytest.importorskip("pyarrow.dataset", reason="the parquet extra is not installed")
+    X, y = _data()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    whole = frame.assign(t=y)
+    for k, part in enumerate((whole.iloc[:752], whole.iloc[752:])):
+        part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=200)
+    if kind == "path":
+        frame, y = frame.iloc[:752], y[:752]
+        table, label = tmp_path / "0.parquet", "t"
+    elif kind == "folder":
+        table, label = str(tmp_path), "t"
+    elif kind == "dataset":
+        table, label = dataset.dataset(tmp_path, format="parquet"), "t"
+    elif kind == "labels apart":
+        frame.to_parquet(tmp_path / "apart", row_group_size=300)
+        table, label = tmp_path / "apart", y
+    else:
+        dd = pytest.importorskip("dask.dataframe", reason="the dask extra is not installed")
+        table, label = dd.read_parquet(tmp_path, split_row_groups=True), "t"
+        if kind == "series":
+            table, label = table.drop(columns="t"), table["t"]
+    model = make_pipeline(StandardScaler(), Ridge())
+    ours = GridSearch(model, SCALED, criterion="loo").fit(table, label)
+    _compare(ours, GridSearch(model, SCALED, criterion="loo").fit(frame, y), frame)
+    assert list(ours.feature_names_in_) == list("abcde")
+
+
+def test_a_cluster_of_two_processes_against_the_same_in_memory():
+    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+    import dask.array as da
+
+    rows = da.random.RandomState(0).normal(size=(20_000, 6), chunks=(2_500, 6))
+    y = rows.sum(axis=1) + da.random.RandomState(1).normal(size=20_000, chunks=2_500)
+    model = make_pipeline(StandardScaler(), Ridge())
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        ours = GridSearch(model, SCALED, criterion="auto").fit(rows, y)
+        X, labels = rows.compute(), y.compute()
+    _compare(ours, GridSearch(model, SCALED, criterion="loo").fit(X, labels), X)
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "said"),
+    [
+        (Lasso(), {}, "Lasso"),
+        (Ridge(positive=True), {}, "positive"),
+        (make_pipeline(MinMaxScaler(), Ridge()), {}, "MinMaxScaler"),
+        (make_pipeline(StandardScaler(), Ridge(fit_intercept=False)), {}, "without an intercept"),
+        (Ridge(), {"criterion": "permutation"}, "criterion 'permutation'"),
+        (Ridge(), {"criterion": "kfold"}, "criterion 'kfold'"),
+        (Ridge(), {"loss": "absolute"}, "loss 'absolute'"),
+        (Ridge(), {"sample_weight": np.ones(1503)}, "sample_weight"),
+    ],
+    ids=str,
+)
+def test_what_needs_the_table_in_memory_says_so_in_one_sentence(arrays, what, arguments, said):
+    *_, lazy_X, lazy_y = arrays
+    with pytest.raises((TypeError, ValueError), match="needs X in memory") as found:
+        estimate(what, lazy_X, lazy_y, **{"criterion": "auto", **arguments})
+    assert said in str(found.value)
+
+
+def test_other_questions_need_the_table_in_memory(arrays):
+    *_, lazy_X, lazy_y = arrays
+    with pytest.raises(TypeError, match="needs X in memory"):
+        permutation_test(Ridge(), lazy_X, lazy_y)
+    with pytest.raises(TypeError, match="needs X in memory"):
+        compare(Ridge(), lazy_X, lazy_y, param_grid={"alpha": ALPHAS}, criteria=["loo"])
+
+
+def test_bad_tables_are_named(arrays, tmp_path):
+    X, y, lazy_X, lazy_y = arrays
+    with pytest.raises(ValueError, match="y has 10 labels, but X has 1503 rows"):
+        estimate(Ridge(), lazy_X, lazy_y[:10], criterion="loo")
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.parquet"):
+        estimate(Ridge(), tmp_path / "nowhere.parquet", "t", criterion="loo")
+    with pytest.raises(ValueError, match="names a column"):
+        estimate(Ridge(), lazy_X, "t", criterion="loo")
+    import dask.array as da
+
+    broken = X.copy()
+    broken[700, 2] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN"):
+        estimate(Ridge(), da.from_array(broken, chunks=(400, 5)), y, criterion="loo")
+    alike = np.column_stack([X, X[:, 0]])
+    with pytest.raises(ValueError, match="linearly dependent"):
+        estimate(LinearRegression(), da.from_array(alike, chunks=(400, 6)), y, criterion="loo")
+    alone = X.copy()
+    alone[:, 1], alone[9, 1] = 0.0, 1.0
+    for criterion in ("loo", CrossValidation(5)):
+        with pytest.raises(ValueError, match="needs X in memory"):
+            estimate(
+                make_pipeline(StandardScaler(), Ridge()), da.from_array(alone, chunks=(400, 5)), y, criterion=criterion
+            )
