@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, make_classification
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import PoissonRegressor, Ridge
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -171,8 +171,20 @@ def test_losses_of_rows_are_kept():
     with pytest.raises(ValueError, match="2 studies"):
         objective.losses(0)
     assert np.array_equal(objective.losses(0, study), objective.losses(study.trials[0], study))
-    whole = optuna_objective(TREE, X, Y, LEAVES, scoring="roc_auc", cv=5, random_state=0)
-    assert whole.losses(study_of(whole, 1).trials[0]).shape == (5,)
+
+
+def test_losses_of_rows_by_scorers_of_whole_folds():
+    # The rows of a fold have its risk plus their influence on it, so that their mean is the score of the fold.
+    by_ranks = optuna_objective(TREE, X, Y, LEAVES, scoring="roc_auc", cv=5, random_state=0)
+    trial = study_of(by_ranks, 1).trials[0]
+    losses = by_ranks.losses(trial)
+    assert losses.shape == (300,)
+    assert trial.value == pytest.approx(-np.mean([losses[fold.test].mean() for fold in by_ranks.splits.folds]))
+    strength = {"alpha": distributions.FloatDistribution(0.1, 1.0)}
+    own_score = optuna_objective(PoissonRegressor(), X, Y, strength, cv=5, random_state=0)
+    trial = study_of(own_score, 1).trials[0]
+    assert own_score.losses(trial).shape == (5,)
+    assert trial.value == pytest.approx(-own_score.losses(trial).mean())
 
 
 def test_threads_weights_groups_and_a_function_as_space():

@@ -130,7 +130,8 @@ class OptunaObjective:
     def losses(self, trial: Any, study: Any = None) -> Floats:
         """Losses of the rows by fits that had not seen them, (n,); nan where a row was not reached or never left out.
 
-        For scores that only whole folds have: minus the score of each fold, (folds,). r2 is read off squared errors.
+        Rows of a scorer of whole folds have minus the score of their fold plus their influence on it; r2 is read off
+        squared errors. Where rows have no influence that can be computed: minus the score of each fold, (folds,).
 
         Parameters
         ----------
