@@ -8,6 +8,6 @@ import outsample
 
 
 def pytest_configure():
-    """Not at import: whoever looks for doctests imports this file too, and would compare our searches with themselves."""
+    """Not at import: the search for doctests imports this file too, and we would be compared with ourselves."""
     sklearn.model_selection.GridSearchCV = outsample.GridSearch
     sklearn.model_selection.RandomizedSearchCV = outsample.RandomizedSearch

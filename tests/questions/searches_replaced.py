@@ -67,6 +67,6 @@ class RandomizedSearchCV(outsample.RandomizedSearch):
 
 
 def pytest_configure():
-    """Not at import: whoever looks for doctests imports this file too, and would compare our searches with themselves."""
+    """Not at import: the search for doctests imports this file too, and we would be compared with ourselves."""
     sklearn.model_selection.GridSearchCV = GridSearchCV
     sklearn.model_selection.RandomizedSearchCV = RandomizedSearchCV
