@@ -198,9 +198,13 @@ class _LeftOutOfModel:
     def _improved(self, part: LeaveOneOut) -> Floats:
         """What is left in doubt after the improvements that one part needs, (n,)."""
         doubts = self._doubts(part)
-        for improve, cost in part.improvements:
+        for left, (improve, cost) in zip(range(len(part.improvements))[::-1], part.improvements, strict=True):
             rows = self._worst(doubts)
-            rows = rows[~self._alone[rows]][: max(1, int(part.work // cost))]
+            rows, affordable = rows[~self._alone[rows]], max(1, int(part.work // cost))
+            if left == 0 and len(rows) > affordable + REFITS_AT_MOST:
+                # The last and dearest improvement of some of them would not end the doubt.
+                break
+            rows = rows[:affordable]
             if len(rows):
                 improve(rows)
                 doubts = self._doubts(part)

@@ -284,7 +284,9 @@ class ScorerLoss(SetLoss):
         return self._over_models(self._known_risk, y, prediction, weight, axis=-1)
 
     def scored_risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        if self.form is not None and self.form.every_digit and weight is None:
+        # scikit-learn computes in the precision of the predictions; the forms always in double precision.
+        single = prediction.dtype.kind == "f" and prediction.dtype != np.float64
+        if self.form is not None and self.form.every_digit and weight is None and not single:
             return self.risk(y, prediction)
         return super().risk(y, prediction, weight)
 

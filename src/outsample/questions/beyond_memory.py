@@ -138,11 +138,22 @@ class _Fits:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Sums over rows of in-sample and left-out losses and their squares, (models,); they add up over blocks."""
+    """Sums over rows; they add up over blocks.
+
+    Attributes
+    ----------
+    inside, outside : (models,) in-sample and left-out losses.
+    squares : (models,) squares of the left-out losses.
+    products : (models,) left-out losses times squared distances of the labels from their mean.
+    fourths : squares of these squared distances.
+    doubtful : number of rows for which digits are lost.
+    """
 
     inside: Floats
     outside: Floats
     squares: Floats
+    products: Floats
+    fourths: float
     doubtful: int
 
     def __add__(self, other: _Sums) -> _Sums:
@@ -150,6 +161,8 @@ class _Sums:
             self.inside + other.inside,
             self.outside + other.outside,
             self.squares + other.squares,
+            self.products + other.products,
+            self.fourths + other.fourths,
             self.doubtful + other.doubtful,
         )
 
@@ -164,20 +177,29 @@ def _moments_of(X: Floats, y: Floats, start: int, bounds: Rows, origin: Floats, 
 
 
 def _losses_of(
-    X: Floats, y: Floats, start: int, bounds: Rows, whole: Sequence[_Fits], folds: Sequence[Sequence[_Fits]] | None
+    X: Floats,
+    y: Floats,
+    start: int,
+    bounds: Rows,
+    whole: Sequence[_Fits],
+    folds: Sequence[Sequence[_Fits]] | None,
+    mean: float,
 ) -> dict[int, _Sums]:
-    """Sums of the losses of a block, by fold; without fits of folds, rows are left out one by one."""
+    """Sums of the losses of a block, by fold; without fits of folds, rows are left out one by one.
+
+    `mean` is that of all labels.
+    """
     found: dict[int, _Sums] = {}
     with one_blas_thread:
         for k, part in _parts(bounds, start, len(y)):
             for first in range(part.start, part.stop, _AT_ONCE):
                 rows = slice(first, min(first + _AT_ONCE, part.stop))
-                sums = _judged(X[rows], y[rows], whole, None if folds is None else folds[k])
+                sums = _judged(X[rows], y[rows], whole, None if folds is None else folds[k], mean)
                 found[k] = found[k] + sums if k in found else sums
     return found
 
 
-def _judged(X: Floats, y: Floats, whole: Sequence[_Fits], fold: Sequence[_Fits] | None) -> _Sums:
+def _judged(X: Floats, y: Floats, whole: Sequence[_Fits], fold: Sequence[_Fits] | None, mean: float) -> _Sums:
     inside, outside, doubtful = [fits.residuals(X, y) for fits in whole], [], 0
     if fold is None:
         for fits in whole:
@@ -186,9 +208,14 @@ def _judged(X: Floats, y: Floats, whole: Sequence[_Fits], fold: Sequence[_Fits] 
             doubtful += lost
     else:
         outside = [fits.residuals(X, y) for fits in fold]
-    losses = np.square(np.concatenate(outside))
+    losses, apart = np.square(np.concatenate(outside)), np.square(y - mean)
     return _Sums(
-        np.square(np.concatenate(inside)).sum(axis=1), losses.sum(axis=1), np.square(losses).sum(axis=1), doubtful
+        inside=np.square(np.concatenate(inside)).sum(axis=1),
+        outside=losses.sum(axis=1),
+        squares=np.square(losses).sum(axis=1),
+        products=losses @ apart,
+        fourths=float(apart @ apart),
+        doubtful=doubtful,
     )
 
 
@@ -249,7 +276,8 @@ class LazySearch:
         self._whole = reduce(add, folds)
         whole = self._fits(self._whole)
         outside = None if self._n_folds is None else [self._outside(whole, fold) for fold in folds]
-        sums: list[_Sums] = _by_fold(self._table.over_blocks(_losses_of, bounds, whole, outside))
+        mean = self._level + float(self._whole.y[0] / self._whole.weight)
+        sums: list[_Sums] = _by_fold(self._table.over_blocks(_losses_of, bounds, whole, outside, mean))
         curve = self._curve(folds, sums, time.perf_counter() - start)
         order = self._order()
         curve = curve.take(order)
@@ -276,9 +304,7 @@ class LazySearch:
         more: dict[str, Any] = {}
         if self._n_folds is None:
             out_sample = self._risk(total.outside, self._whole)[back]
-            if self.loss.quadratic:
-                spread = np.maximum(total.squares / n - np.square(total.outside / n), 0.0)[back]
-                more = {"standard_error": np.sqrt(spread / (n - 1)), "freedom": n - 1}
+            more = {"standard_error": np.sqrt(self._spread_of_rows(total)[back] / (n - 1)), "freedom": n - 1}
             meaning = f"averaged over fits to {n - 1} of {n} rows"
             table = LeftOut(None)
         else:
@@ -318,6 +344,21 @@ class LazySearch:
         if self.loss.name == "r2":
             return np.asarray(sums / (of.weight * _spread(of)) - 1.0)
         return np.asarray(sums / of.weight)
+
+    def _spread_of_rows(self, sums: _Sums) -> Floats:
+        """Variance over rows, ÷ n, of the left-out losses, or of the influences on r2, (models,).
+
+        To first order a row moves 1 − r2 = m/b, the mean loss over the variance of labels, by (l − m c/b)/b, with l its
+        loss and c the squared distance of its label from their mean.
+        """
+        n, losses = self._table.n_rows, sums.outside / self._table.n_rows
+        spread = sums.squares / n - np.square(losses)
+        if self.loss.name == "r2":
+            base = _spread(self._whole)
+            share = losses / base
+            shared, of_labels = sums.products / n - losses * base, sums.fourths / n - base**2
+            spread = (spread - 2 * share * shared + np.square(share) * of_labels) / base**2
+        return np.asarray(np.maximum(spread, 0.0))
 
     def _error_factor(self, sizes: Rows) -> float:
         overlap = getattr(self._criterion, "error", "naive") == "nadeau-bengio"

@@ -138,7 +138,7 @@ class LeaveOneOut:
         """(steps so far (rows, K, d), length of the last one); the first step where there was none."""
         new = np.array([i for i in rows if int(i) not in self._steps], dtype=np.intp)
         if len(new):
-            gradient = self._gradient(new, np.zeros((len(new), *self._first.free.shape)))
+            gradient = self._first_gradient(new)
             move = -self._without(new, gradient)
             length = np.sqrt(np.maximum(-(move * gradient).sum(axis=(1, 2)), 0.0))
             self._steps.update(zip(map(int, new), zip(move, length, strict=True), strict=True))
@@ -174,6 +174,14 @@ class LeaveOneOut:
         slopes = self.objective.losses.gradient(self._moved(deltas)) * self._factors(rows)[..., None]
         kept = (1.0 - first.shares(rows))[:, None, None]
         return np.asarray(first.gradient_sum(slopes) + kept * (first.penalty_gradient + first.ridges * deltas))
+
+    def _first_gradient(self, rows: Rows) -> Floats:
+        """The same before any step: at the minimum with all rows, only what leaves with the row is left of it."""
+        first = self._first
+        coefficients, gradients = first.drifts
+        own = first.own_factors[rows, None] * self.objective.gradient[rows]
+        leaving = np.where(first.free, own[:, :, None] * self._own(rows)[:, None, :], 0.0)
+        return np.asarray(np.tensordot(coefficients[rows], gradients, axes=1) - leaving)
 
     def _value(self, rows: Rows, deltas: Floats) -> Floats:
         """The objective without each row after its steps, (batch,), up to a number."""
