@@ -1,20 +1,27 @@
-"""The report page, opened in a real browser from its file."""
+"""What the report page says: in the user's words and scale, and with code that runs."""
 
 from __future__ import annotations
 
-import json
-import shutil
+import html
+import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
+from outsample.report.cautions import notes_of
 from outsample.report.page import report_page, write_report
-from outsample.report.svg import nice_ticks
+from outsample.report.ticks import axis_labels, nice_ticks
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
@@ -23,7 +30,7 @@ IRIS = load_iris(return_X_y=True)
 
 @pytest.fixture(scope="module")
 def search():
-    return outsample.GridSearch(DecisionTreeClassifier(), LEAVES, random_state=0).fit(*IRIS)
+    return outsample.GridSearch(DecisionTreeClassifier(), LEAVES, criterion="kfold", random_state=0).fit(*IRIS)
 
 
 @pytest.fixture(scope="module")
@@ -32,120 +39,9 @@ def compared():
     return outsample.compare(DecisionTreeClassifier(), *IRIS, param_grid=LEAVES, criteria=criteria, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory, search, compared):
-    folder = tmp_path_factory.mktemp("pages")
-    frame = pd.DataFrame(IRIS[0][:, :2], columns=["a", EVIL])
-    search.to_html(folder / "search.html", frame, IRIS[1])
-    write_report(compared, folder / "compared.html", X=frame, y=IRIS[1], asked={"target": EVIL}, call=f"run '{EVIL}'")
-    test = outsample.permutation_test(DecisionTreeClassifier(max_leaf_nodes=2), *IRIS, n_draws=99, random_state=0)
-    write_report(test, folder / "test.html")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    driver, chromium = shutil.which("chromedriver"), shutil.which("chromium") or shutil.which("google-chrome")
-    if driver is None or chromium is None:
-        pytest.skip("needs chromium and chromedriver to open the report in a browser")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium to drive the browser")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in (
-        *("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-        *("--disable-component-update", "--disable-sync", "--window-size=1100,900"),
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    opened.set_page_load_timeout(60)
-    yield opened
-    opened.quit()
-
-
-def visible(browser, selector):
-    """How many of the elements a selector finds take up room on the page."""
-    script = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length > 0).length"
-    return browser.execute_script(script, selector)
-
-
-@pytest.mark.parametrize("name", ["search.html", "compared.html", "test.html"])
-def test_page_opens_without_complaint_and_without_network(browser, pages, name):
-    browser.get((pages / name).as_uri())
-    assert [entry for entry in browser.get_log("browser") if entry["level"] != "INFO"] == []
-    asked = [
-        message["params"]["request"]["url"]
-        for entry in browser.get_log("performance")
-        for message in [json.loads(entry["message"])["message"]]
-        if message["method"] == "Network.requestWillBeSent"
-    ]
-    assert all(url.startswith(("file:", "data:")) for url in asked), asked
-    assert visible(browser, "svg.chart") == 1
-
-
-def test_a_criterion_can_be_switched_off_and_on(browser, pages):
-    browser.get((pages / "compared.html").as_uri())
-    shown = 'svg.wide g.line[data-line="2"]'
-    assert visible(browser, shown) == 1
-    box = browser.find_element("css selector", 'input[data-toggle="2"]')
-    box.click()
-    assert visible(browser, shown) == 0
-    assert visible(browser, "svg.wide g.line.criterion") == 2
-    box.click()
-    assert visible(browser, shown) == 1
-
-
-def test_pointing_at_a_model_shows_its_numbers(browser, pages, compared):
-    from selenium.webdriver import ActionChains
-
-    browser.get((pages / "compared.html").as_uri())
-    chart = browser.find_element("css selector", "svg.wide")
-    tip = browser.find_element("css selector", ".tip")
-    assert not tip.is_displayed()
-    ActionChains(browser).move_to_element(chart).perform()
-    assert "max_leaf_nodes = 4" in tip.text
-    for curve in compared.curves.values():
-        assert f"{curve.out_sample[2]:.4g}" in tip.text
-    browser.find_element("css selector", 'input[data-toggle="1"]').click()
-    ActionChains(browser).move_to_element(chart).perform()
-    assert "permutation" not in tip.text
-
-
-def test_what_a_user_named_is_text(browser, pages):
-    browser.get((pages / "compared.html").as_uri())
-    assert EVIL in browser.find_element("css selector", ".asked").text
-    assert EVIL in browser.find_element("css selector", "pre").text
-    assert visible(browser, "main script") == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_narrow_screens_and_both_colour_schemes(browser, pages, scheme):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    )
-    try:
-        browser.get((pages / "search.html").as_uri())
-        assert browser.execute_script("return document.documentElement.scrollWidth") == 390
-        assert (visible(browser, "svg.narrow"), visible(browser, "svg.wide")) == (1, 0)
-        colours = browser.execute_script(
-            "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
-            ".map(c => c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0))"
-        )
-        paper, ink = colours
-        assert (paper > 600 > 200 > ink) if scheme == "light" else (paper < 100 < 600 < ink)
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-# What the page says
-
-
-def test_nothing_comes_from_elsewhere(pages):
-    for page in pages.iterdir():
-        text = page.read_text(encoding="utf-8")
+def test_nothing_comes_from_elsewhere(search, compared):
+    for result in (search, compared):
+        text = report_page(result, asked={"target": EVIL}, call=EVIL)
         assert "src=" not in text
         assert "http:" not in text
         assert "https:" not in text
@@ -162,29 +58,121 @@ def test_numbers_inside_the_script_are_escaped():
     assert "\\u003c/script" in text
 
 
-def test_search_names_its_choice_every_rule_and_the_call(search):
-    text = report_page(search)
-    assert f"Use max_leaf_nodes = {search.best_params_['max_leaf_nodes']}:" in text
-    for rule in ("minimum (used)", "one-standard-error", "first-local-minimum"):
-        assert rule in text
-    assert "GridSearch(estimator=DecisionTreeClassifier()" in text
-    assert outsample.__version__ in text
-    assert report_page(search) == text
+def text_of(page):
+    """The words of a page without its marks, script and style."""
+    body = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def code_in(page):
+    return html.unescape(re.search(r"<pre><code>(.*?)</code></pre>", page, re.S).group(1))
+
+
+def test_search_answers_first(search):
+    page = report_page(search)
+    words = text_of(page)
+    chosen = f"max_leaf_nodes = {search.best_params_['max_leaf_nodes']}"
+    assert f"Use {chosen} chosen among 5 candidates" in words
+    assert words.index("Use") < words.index("Expect") < words.index("All candidates") < words.index("What the numbers")
+    assert outsample.__version__ in words
+    assert report_page(search) == page
+
+
+def test_every_candidate_is_in_the_table(search):
+    page = report_page(search)
+    rows = re.findall(r"<tr.*?</tr>", page.partition("<tbody>")[2].partition("</tbody>")[0], re.S)
+    assert len(rows) == len(search.curve_)
+    estimates = [float(value) for row in rows for value in re.findall(r'data-value="([^"]*)"', row)[1:2]]
+    np.testing.assert_allclose(sorted(estimates), sorted(search.curve_.out_sample))
+
+
+def test_scores_are_shown_as_the_user_asked_for_them():
+    two = IRIS[0][:, :1], IRIS[1] == 1
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    grid = {"kneighborsclassifier__n_neighbors": [1, 5, 15], "kneighborsclassifier__weights": ["uniform", "distance"]}
+    found = outsample.GridSearch(model, grid, scoring="roc_auc", criterion="kfold", random_state=0).fit(*two)
+    words = text_of(report_page(found).replace("<pre>", "<script>").replace("</pre>", "</script>"))
+    assert f"a roc_auc of about {found.estimate_.out_sample:.4g} on new data" in words
+    assert not re.search(r"[-−]0\.\d", words)
+    assert "__" not in words
+    assert "n_neighbors = " in words
+
+
+def test_an_error_of_squares_is_told_in_the_unit_of_the_target():
+    found = outsample.estimate(Ridge(), *load_diabetes(return_X_y=True), criterion="loo")
+    words = text_of(report_page(found))
+    assert f"typically off by {math.sqrt(found.out_sample):.3g}" in words
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "options"),
+    [
+        (DecisionTreeClassifier(), {"max_leaf_nodes": range(2, 9)}, {"criterion": "kfold"}),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            {"logisticregression__C": np.logspace(-2, 2, 7)},
+            {"criterion": outsample.CrossValidation(5), "rule": "one-standard-error"},
+        ),
+        (
+            KNeighborsClassifier(),
+            [{"n_neighbors": [1, 3]}, {"weights": ["distance"]}],
+            {"cv": 3, "scoring": "f1_macro"},
+        ),
+    ],
+)
+def test_the_code_on_the_page_gives_the_same_search_again(estimator, grid, options):
+    first = outsample.GridSearch(estimator, grid, random_state=0, **options).fit(*IRIS)
+    names = {"X": IRIS[0], "y": IRIS[1]}
+    exec(code_in(report_page(first)), names)
+    again = names["search"]
+    assert again.best_params_ == first.best_params_
+    np.testing.assert_array_equal(again.curve_.out_sample, first.curve_.out_sample)
+
+
+def test_the_code_of_a_randomised_search_and_of_a_comparison_runs_again(compared):
+    names = {"X": IRIS[0], "y": IRIS[1]}
+    draws = {"max_leaf_nodes": scipy.stats.randint(2, 9)}
+    first = outsample.RandomizedSearch(DecisionTreeClassifier(), draws, n_iter=4, criterion="kfold", random_state=1)
+    exec(code_in(report_page(first.fit(*IRIS))), names)
+    assert names["search"].best_params_ == first.best_params_
+    exec(code_in(report_page(compared)), names)
+    assert names["c"].params == compared.params
 
 
 def test_comparison_says_who_chooses_what(compared):
-    text = report_page(compared)
+    words = text_of(report_page(compared))
     for name, curve in compared.curves.items():
-        assert name in text
-        assert f"{curve.out_sample[compared.chosen[name]]:.4g}" in text
-    assert "outsample.compare(DecisionTreeClassifier()" in text
+        assert name in words
+        assert f"{curve.out_sample[compared.chosen[name]]:.4g}" in words
 
 
 def test_one_model_and_scores():
     result = outsample.estimate(Ridge(), *load_diabetes(return_X_y=True), loss="r2", random_state=0)
     text = report_page(result)
-    assert "Expect an out-sample r2 of about" in text
+    assert "Expect an r2 of about" in text_of(text)
     assert "<svg" not in text
+
+
+def test_notes_that_say_the_same_are_one():
+    model, parts = DecisionTreeClassifier(max_leaf_nodes=3), [outsample.HoldOut(share) for share in (0.2, 0.3, 0.4)]
+    found = outsample.compare(model, *IRIS, criteria=parts, random_state=0)
+    noted = {
+        name: replace(curve, notes=(f"Fitted to {i} rows with alpha={i}.", "Once."))
+        for i, (name, curve) in enumerate(found.curves.items(), 5)
+    }
+    assert notes_of(replace(found, curves=noted)) == [
+        "Fitted to 5 rows with alpha=5. So it is in 2 more cases.",
+        "Once.",
+    ]
+
+
+def test_no_advice_that_cannot_be_followed():
+    grids = {"n_neighbors": [1, 2, 3]}, {"n_neighbors": [2, 3, 4]}
+    advised = []
+    for grid in grids:
+        found = outsample.GridSearch(KNeighborsClassifier(), grid, criterion="resubstitution").fit(*IRIS)
+        advised.append("a longer grid may hold a better one" in report_page(found))
+    assert advised == [False, True]
 
 
 def test_warnings_that_matter():
@@ -201,7 +189,7 @@ def test_warnings_that_matter():
         "always guessing the most frequent one is wrong on only 10 % of rows",
         "no better than always guessing",
         "looks as if it said which rows belong together",
-        "rademacher-bound is vacuous",
+        "Rademacher-bound is vacuous",
     ):
         assert sentence in text
     assert "belong together" not in report_page(result, X=X, y=y, grouped=True)
@@ -228,11 +216,24 @@ def test_ticks_are_few_round_and_inside(low, high):
     assert low <= ticks[0] < ticks[-1] <= high
 
 
+def test_ticks_are_round_values_between_the_models_where_no_model_has_one():
+    alphas = np.logspace(-3.3, 2.2, 40)[::-1]
+    labels = axis_labels([f"{a:.4g}" for a in alphas], alphas, 500)
+    assert [words for _, words in labels] == ["0.001", "0.01", "0.1", "1", "10", "100"]
+    for place, words in labels:
+        between = np.interp(place, np.arange(40), np.log10(alphas))
+        assert between == pytest.approx(math.log10(float(words)), abs=1e-9)
+    assert [words for _, words in axis_labels([str(i) for i in range(2, 51)], np.arange(2.0, 51), 300)] == [
+        *("10", "20", "30", "40", "50"),
+    ]
+
+
 def test_page_of_a_saturated_test_says_that_it_cannot_tell(tmp_path):
     X, y = np.arange(40.0).reshape(-1, 1), np.random.default_rng(0).permutation(np.tile([0, 1], 20))
     blind = outsample.permutation_test(DecisionTreeClassifier(random_state=0), X, y, cv="in-sample", n_draws=19)
     write_report(blind, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "This test cannot tell: p = 1" in page
+    assert "this test cannot tell" in page
+    assert "p = 1 over" in page
     assert "real labels can hardly do better" in page
     assert "no sign of signal" not in page

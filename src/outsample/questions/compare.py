@@ -21,6 +21,7 @@ from outsample.data.tables import Table
 from outsample.losses.choice import LossLike
 from outsample.problem import Problem, ask
 from outsample.questions.candidates import Branch, ParamGrid, Positions, candidates_of, checked_grids, filled
+from outsample.questions.code import Name, code_of_call
 from outsample.questions.contest import choice, least_first, permutation_optimism, problems_of
 from outsample.rules import RuleLike, as_rule, minimum
 from outsample.running.progress import Progress, TerminalProgress
@@ -224,20 +225,11 @@ def _call(
     loss: LossLike,
     random_state: RandomState,
 ) -> str:
-    criteria = ", ".join(repr(criterion) for criterion in named.values())
-    return (
-        f"outsample.compare({estimator!r}, X, y, param_grid={_as_lists(param_grid)!r}, criteria=[{criteria}], "
-        f"rule={rule!r}, loss={loss!r}, random_state={random_state!r})"
-    )
-
-
-def _as_lists(param_grid: object) -> object:
-    """The grid with arrays as lists, which Python can read again and which numpy need not format."""
-    if isinstance(param_grid, dict):
-        return {
-            name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in param_grid.items()
-        }
-    return [_as_lists(grid) for grid in param_grid] if isinstance(param_grid, list) else param_grid
+    """The code that gives the comparison again, with the arguments that are not the usual ones."""
+    given: dict[str, Any] = {"param_grid": param_grid, "criteria": list(named.values())}
+    given |= {"rule": rule if rule != "minimum" else None, "loss": loss, "random_state": random_state}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return code_of_call("c = outsample.compare", [estimator, Name("X"), Name("y")], asked, ["outsample"])
 
 
 def _settings(estimator: BaseEstimator, param_grid: ParamGrid) -> list[dict[str, Any]]:

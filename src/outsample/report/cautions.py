@@ -14,6 +14,8 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
+from outsample.report.search import place_of
+from outsample.report.words import joined
 from outsample.running.arrays import Array
 
 FEW_ROWS = 100
@@ -21,6 +23,18 @@ FEW_ROWS = 100
 UNEQUAL = 0.75
 # Cells of the largest table that is searched for repeated rows.
 LARGEST_SEARCHED = 20_000_000
+# What differs between notes that say the same: numbers, quoted names, and the values of parameters.
+NAMES_AND_NUMBERS = re.compile(r"\"[^\"]*\"|'[^']*'|\w+=[^,;\s]+|-?\d[\d.e+-]*")
+# The value of a parameter beyond which there is no richer model.
+RICHEST = {
+    "n_neighbors": 1,
+    "min_samples_leaf": 1,
+    "min_samples_split": 2,
+    "ccp_alpha": 0,
+    "alpha": 0,
+    "max_features": 1.0,
+    "max_samples": 1.0,
+}
 # Names of columns that usually say which rows belong together.
 BELONGING = re.compile(
     r"(^|[_\s.-])(id|subject|patient|person|group|site|batch|user|customer|session|household)s?$", re.I
@@ -31,9 +45,8 @@ def cautions_about(
     result: object, X: Table | None = None, y: ArrayLike | None = None, grouped: bool = False
 ) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
-    curves = _curves(result)
     estimates = _estimates(result)
-    found = [*_about_curves(curves, _chosen(result)), *_about_estimates(estimates)]
+    found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result))]
     if isinstance(result, PermutationTest):
         found += result.notes
     if y is not None:
@@ -41,6 +54,20 @@ def cautions_about(
     if X is not None:
         found += _about_columns(X, grouped)
     return list(dict.fromkeys(found))
+
+
+def notes_of(result: object) -> list[str]:
+    """How the numbers were found, as the criteria tell it; notes that differ in a name or a number only are one."""
+    alike: dict[str, list[str]] = {}
+    for note in dict.fromkeys(note for estimate in _estimates(result) for note in estimate.notes):
+        alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(note[0].upper() + note[1:].rstrip(".") + ".")
+    return [
+        notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {_times(len(notes) - 1)}." for notes in alike.values()
+    ]
+
+
+def _times(count: int) -> str:
+    return "one more case" if count == 1 else f"{count} more cases"
 
 
 def _curves(result: object) -> dict[str, RiskCurve]:
@@ -58,26 +85,45 @@ def _estimates(result: object) -> list[ErrorEstimate]:
 def _chosen(result: object) -> dict[str, int]:
     """The model that each criterion chooses, by its place on the curve."""
     if hasattr(result, "curve_") and hasattr(result, "best_params_"):
-        setting = next(i for i, p in enumerate(result.curve_.params) if dict(p) == result.best_params_)
-        return {result.curve_.criterion: setting}
+        return {result.curve_.criterion: place_of(result.curve_, result.best_params_)}
     return dict(getattr(result, "chosen", {}))
 
 
+def _about_size(estimates: list[ErrorEstimate]) -> Iterator[str]:
+    rows = min((found.n_samples for found in estimates), default=FEW_ROWS)
+    if rows < FEW_ROWS:
+        yield f"{rows} rows are few: another sample of that size may give quite different numbers."
+
+
 def _about_curves(curves: dict[str, RiskCurve], chosen: dict[str, int]) -> Iterator[str]:
-    for name, curve in curves.items():
-        if len(curve) > 2 and curve.ordered and chosen[name] == len(curve) - 1:
-            yield f"{name} chooses the richest model of the grid; a longer grid may hold a better one."
-        limit = float(curve.out_sample[chosen[name]])
-        if "bound" in name and limit >= 1:
-            yield f"{name} is vacuous: a limit of {limit:.3g} on an error rate says nothing, though it ranks models."
+    richest = [name for name, curve in curves.items() if _could_be_richer(curve, chosen[name])]
+    if richest:
+        verb = "choose" if len(richest) > 1 else "chooses"
+        yield f"{_sentence(joined(richest))} {verb} the richest model of the grid; a longer grid may hold a better one."
+    vacuous = {name: float(curve.out_sample[chosen[name]]) for name, curve in curves.items() if "bound" in name}
+    vacuous = {name: limit for name, limit in vacuous.items() if limit >= 1}
+    if vacuous:
+        least = min(vacuous.values())
+        yield (
+            f"{_sentence(joined(list(vacuous)))} {'are' if len(vacuous) > 1 else 'is'} vacuous: a limit of {least:.3g} "
+            "on an error rate says nothing, though it ranks models."
+        )
 
 
-def _about_estimates(estimates: list[ErrorEstimate]) -> Iterator[str]:
-    for found in estimates:
-        if found.n_samples < FEW_ROWS:
-            yield f"{found.n_samples} rows are few: another sample of that size may give quite different numbers."
-        for note in found.notes:
-            yield note[0].upper() + note[1:].rstrip(".") + "."
+def _could_be_richer(curve: RiskCurve, chosen: int) -> bool:
+    """Whether the richest model was chosen and the grid could go on."""
+    if len(curve) < 3 or not curve.ordered or chosen != len(curve) - 1:
+        return False
+    return not any(_is_last(name.rpartition("__")[2], value) for name, value in curve.params[chosen].items())
+
+
+def _is_last(parameter: str, value: object) -> bool:
+    """Whether no value of the parameter makes a richer model."""
+    return value is None or value == RICHEST.get(parameter, object())
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:
@@ -87,12 +133,12 @@ def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:
     rate = 1 - counts.max() / counts.sum()
     if rate < 1 - UNEQUAL:
         yield f"Classes are unequal: always guessing the most frequent one is wrong on only {100 * rate:.3g} % of rows."
-    for found in estimates:
-        if found.loss == "zero-one" and found.out_sample >= rate:
-            yield (
-                f"By {found.criterion} the model is no better than always guessing the most frequent class, which "
-                f"errs on {100 * rate:.3g} % of rows."
-            )
+    useless = [found.criterion for found in estimates if found.loss == "zero-one" and found.out_sample >= rate]
+    if useless:
+        yield (
+            f"By {joined(useless)} the model is no better than always guessing the most frequent class, which errs on "
+            f"{100 * rate:.3g} % of rows."
+        )
 
 
 def _about_columns(X: Table, grouped: bool) -> Iterator[str]:

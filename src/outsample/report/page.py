@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike
 from outsample import __version__
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
-from outsample.report.cautions import cautions_about
-from outsample.report.content import Chart, Content, content_of
-from outsample.report.svg import MARKS, colour_of, dash_of, histogram, line_chart
+from outsample.report.cautions import cautions_about, notes_of
+from outsample.report.content import content_of
+from outsample.report.drawing.bars import bars, histogram
+from outsample.report.drawing.heat_map import heat_map
+from outsample.report.drawing.lines import MARKS, colour_of, dash_of, line_chart, race_chart, style_of
+from outsample.report.elements import Bars, Chart, Content, HeatMap, Histogram, Picture, RaceChart
 
-WIDE, NARROW = (760, 380), (370, 330)
+SIZES = {"wide": (760, 380), "narrow": (370, 330)}
 
 
 def write_report(result: object, path: str | os.PathLike[str], **more: Any) -> None:
@@ -35,7 +38,7 @@ def report_page(
     X: Table | None = None,
     y: ArrayLike | None = None,
     asked: Mapping[str, Any] | None = None,
-    names: Callable[[Any], dict[str, Any]] = dict,
+    names: Callable[[Any], dict[str, Any]] | None = None,
     call: str = "",
     grouped: bool = False,
 ) -> str:
@@ -46,8 +49,9 @@ def report_page(
     result : a fitted search, or a Comparison, ErrorEstimate, PermutationTest or Audit.
     X, y : the data, for the cautions that need them.
     asked : facts to show under what was asked.
-    names : function from a setting to the same setting under the names to show.
-    call : the command or Python call that gives this result again.
+    names : function from a setting to the same setting under the names to show; by default the steps of pipelines
+        are taken off.
+    call : the command or Python code that gives this result again; by default code made from the result.
     grouped : whether rows that belong together were named.
     """
     content = content_of(result, dict(asked or {}), names, call)
@@ -55,11 +59,11 @@ def report_page(
     return environment.from_string(_asset("page.html")).render(
         content=content,
         cautions=cautions_about(result, X, y, grouped),
+        notes=notes_of(result),
         style=Markup(_asset("style.css")),
-        script=Markup(_asset("chart.js")),
-        drawings=_drawings(content),
-        legend=_legend(content.chart),
-        numbers=_numbers(content.chart),
+        script=Markup(_asset("page.js")),
+        pictures=[_shown(picture, f"p{i}") for i, picture in enumerate(content.pictures)],
+        numbers=_numbers(content),
         versions=_versions(),
     )
 
@@ -68,44 +72,59 @@ def _asset(name: str) -> str:
     return files("outsample.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _drawings(content: Content) -> list[Markup]:
-    sizes = {"wide": WIDE, "narrow": NARROW}
-    if content.chart is not None:
-        return [line_chart(content.chart, *size, kind) for kind, size in sizes.items()]
-    if content.histogram is not None:
-        return [histogram(content.histogram, *size, kind) for kind, size in sizes.items()]
-    return []
+def _shown(picture: Picture, name: str) -> dict[str, Any]:
+    drawing = picture.drawing
+    return {
+        "drawings": [_drawn(drawing, size, kind, name) for kind, size in SIZES.items()],
+        "caption": picture.caption,
+        "legend": _legend(drawing) if isinstance(drawing, Chart) else [],
+    }
 
 
-def _legend(chart: Chart | None) -> list[dict[str, Any]]:
-    if chart is None:
-        return []
+def _drawn(
+    drawing: Chart | HeatMap | Bars | RaceChart | Histogram, size: tuple[float, float], kind: str, name: str
+) -> Markup:
+    if isinstance(drawing, Chart):
+        return line_chart(drawing, size, kind, name)
+    if isinstance(drawing, RaceChart):
+        return race_chart(drawing, size, kind, name)
+    if isinstance(drawing, Histogram):
+        return histogram(drawing, size, kind, name)
+    return (
+        heat_map(drawing, size[0], kind, name) if isinstance(drawing, HeatMap) else bars(drawing, size[0], kind, name)
+    )
+
+
+def _legend(chart: Chart) -> list[dict[str, Any]]:
+    styles = [style_of(chart, i) for i in range(len(chart.lines))]
     return [
         {
-            "place": i,
+            "style": style,
             "name": line.name,
             "kind": line.kind,
-            "colour": colour_of(i),
-            "dash": dash_of(i),
-            "mark": MARKS[(i - 1) % len(MARKS)],
+            "colour": colour_of(style),
+            "dash": dash_of(style),
+            "mark": MARKS[(style - 1) % len(MARKS)],
         }
-        for i, line in enumerate(chart.lines)
+        for style, line in zip(styles, chart.lines, strict=True)
     ]
 
 
-def _numbers(chart: Chart | None) -> dict[str, Any] | None:
-    """The texts that the page shows under the pointer."""
+def _numbers(content: Content) -> dict[str, Any] | None:
+    """The texts that the page shows under the pointer of its chart of lines."""
+    chart = next((picture.drawing for picture in content.pictures if isinstance(picture.drawing, Chart)), None)
     if chart is None:
         return None
     lines = [
         {
             "name": line.name,
+            "style": style_of(chart, i),
             "values": [
-                _value_text(value, None if line.error is None else line.error[i]) for i, value in enumerate(line.values)
+                _value_text(value, None if line.error is None else line.error[m]) for m, value in enumerate(line.values)
             ],
             "chosen": line.chosen,
         }
-        for line in chart.lines
+        for i, line in enumerate(chart.lines)
     ]
     return {"settings": list(chart.settings), "lines": lines}
 

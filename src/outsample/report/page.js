@@ -1,7 +1,10 @@
 "use strict";
 (() => {
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
-  const tip = document.querySelector(".tip");
+  const figure = document.querySelector("figure.with-tip");
+  if (!numbers || !figure) return;
+  const tip = figure.querySelector(".tip");
+  const count = numbers.settings.length;
   const hiddenLines = new Set();
   let shown = null;
 
@@ -17,7 +20,6 @@
 
   const show = (chart, place) => {
     shown = place;
-    const count = numbers.settings.length;
     const start = Number(chart.dataset.start);
     const x = start + (Number(chart.dataset.end) - start) * (place + 0.5) / count;
     const cross = chart.querySelector(".cross");
@@ -27,9 +29,9 @@
     const title = document.createElement("strong");
     title.textContent = numbers.settings[place];
     tip.replaceChildren(title);
-    numbers.lines.forEach((line, i) => {
-      if (!hiddenLines.has(String(i))) tip.append(row(line.name, line.values[place], line.chosen === place));
-    });
+    for (const line of numbers.lines) {
+      if (!hiddenLines.has(String(line.style))) tip.append(row(line.name, line.values[place], line.chosen === place));
+    }
     tip.hidden = false;
     const box = chart.getBoundingClientRect();
     const around = chart.parentElement.getBoundingClientRect();
@@ -41,11 +43,10 @@
   const hide = () => {
     shown = null;
     tip.hidden = true;
-    document.querySelectorAll(".cross").forEach((cross) => cross.setAttribute("visibility", "hidden"));
+    figure.querySelectorAll(".cross").forEach((cross) => cross.setAttribute("visibility", "hidden"));
   };
 
-  document.querySelectorAll("svg.chart").forEach((chart) => {
-    const count = numbers.settings.length;
+  figure.querySelectorAll("svg.chart").forEach((chart) => {
     const placeAt = (event) => {
       const box = chart.getBoundingClientRect();
       const x = (event.clientX - box.left) * chart.viewBox.baseVal.width / box.width;
@@ -71,8 +72,33 @@
       const line = box.dataset.toggle;
       if (box.checked) hiddenLines.delete(line);
       else hiddenLines.add(line);
-      document.querySelectorAll(`[data-line="${line}"]`).forEach((part) => {
+      figure.querySelectorAll(`[data-line="${line}"]`).forEach((part) => {
         part.style.display = box.checked ? "" : "none";
+      });
+    });
+  });
+})();
+
+(() => {
+  document.querySelectorAll("table.sortable").forEach((table) => {
+    const body = table.tBodies[0];
+    const valueOf = (row, column) => {
+      const cell = row.cells[column];
+      return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
+    };
+    const compared = (a, b) => {
+      if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b);
+      return typeof a === "number" ? -1 : 1;
+    };
+    table.querySelectorAll("th button").forEach((button, column) => {
+      button.addEventListener("click", () => {
+        const head = button.parentElement;
+        const turn = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
+        const rows = [...body.rows].map((row, place) => [valueOf(row, column), place, row]);
+        rows.sort((a, b) => turn * compared(a[0], b[0]) || a[1] - b[1]);
+        body.replaceChildren(...rows.map((entry) => entry[2]));
       });
     });
   });

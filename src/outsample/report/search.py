@@ -1,0 +1,186 @@
+"""The page of a search: which model to use, what to expect of it, what is as good, and what tuning gained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from outsample.curve.error_estimate import numeral
+from outsample.curve.risk_curve import RiskCurve
+from outsample.questions.code import code_of_search
+from outsample.report.elements import Answer, Cell, Content, Table
+from outsample.report.pictures import known_errors, parameter_names, pictures_of, ranked
+from outsample.report.words import (
+    Rename,
+    Setting,
+    counted,
+    expectation,
+    in_words,
+    listed,
+    on_users_scale,
+    value_in_words,
+)
+from outsample.rules import RULES
+from outsample.running.arrays import Floats
+
+MEANINGS = {
+    "estimate": "what to expect of this candidate on new rows from the same source.",
+    "in-sample": "the same on the rows the model was fitted to. It flatters: rich models fit noise.",
+    "± data": "standard error: how far the estimate may be off because this data set is one of many.",
+    "± draws": "Monte-Carlo error: how far it may be off because only so many resamples were drawn.",
+    "folds": "parts of the rows on which the candidate was tried before the race dropped it.",
+    "may be best": "by these data the candidate cannot be told from the best one (level 0.95).",
+}
+
+
+def search_content(search: Any, asked: list[tuple[str, str]], rename: Rename, call: str) -> Content:
+    """What the page of a fitted search says."""
+    curve = search.curve_
+    chosen, plausible = place_of(curve, search.best_params_), plausible_models(search)
+    settings = [rename(setting) for setting in curve.params]
+    table = candidates_table(curve, settings, chosen, plausible, _other_rules(search, settings, chosen))
+    return Content(
+        title="Which model?",
+        answers=answers_of(search, rename),
+        asked=[*asked, *_facts(search)],
+        table=table,
+        table_title="All candidates",
+        meanings=[
+            *((name, text) for name, text in MEANINGS.items() if name in table.headings),
+            (curve.criterion, f"estimates {curve.estimand}."),
+        ],
+        code=call or code_of_search(search),
+        pictures=pictures_of(curve, settings, chosen, plausible),
+    )
+
+
+def answers_of(search: Any, rename: Rename) -> list[Answer]:
+    """The answers of a fitted search, the most wanted one first; those that its criterion can give."""
+    chosen = f"chosen among {counted(len(search.curve_), 'candidate')} {_by(search)}"
+    answers = [Answer("Use", in_words(rename(search.best_params_)), chosen)]
+    if hasattr(search, "honest_score_"):
+        answers.append(Answer("Expect", expectation(search.honest_score_), "corrected for having chosen it"))
+    else:
+        answers.append(Answer("Expect", expectation(search.estimate_), "of the chosen candidate; choosing flatters it"))
+    if hasattr(search, "plausible_"):
+        answers.append(Answer("As good", *_as_good(search, rename)))
+    if hasattr(search, "verdict_"):
+        answers.append(Answer("Tuning gained", search.verdict_))
+    return answers
+
+
+def _by(search: Any) -> str:
+    rule = name_of(search.rule)
+    fits = counted(search.n_fits_, "fit")
+    return f"with {fits}" if rule == "minimum" else f"with {fits}, by the rule {rule}"
+
+
+def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
+    """What cannot be told from the chosen model, the simplest first."""
+    curve, best = search.curve_, place_of(search.curve_, search.best_params_)
+    others = [i for i in sorted(plausible_models(search)) if i != best]
+    if not others:
+        return "no other candidate", "by these data the chosen one is better than all others"
+    words = [in_words(rename(curve.params[i])) for i in others]
+    count = counted(len(others), "other candidate")
+    order = ", the simplest first" if curve.ordered and len(others) > 1 else ""
+    return listed(words), f"{count} cannot be told from it by these data{order}"
+
+
+def plausible_models(search: Any) -> frozenset[int]:
+    """Places on the curve of the candidates that may be the best; none where no rows were left out to tell."""
+    if not hasattr(search, "plausible_"):
+        return frozenset()
+    wanted = {_key(search.cv_results_["params"][position]) for position in search.plausible_}
+    return frozenset(i for i, setting in enumerate(search.curve_.params) if _key(setting) in wanted)
+
+
+def place_of(curve: RiskCurve, setting: Setting) -> int:
+    """Where a setting stands on the curve."""
+    return next(i for i, other in enumerate(curve.params) if _key(other) == _key(setting))
+
+
+def _key(setting: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, repr(value)) for name, value in setting.items()))
+
+
+def name_of(rule: object) -> str:
+    """What a rule is called."""
+    return rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule))
+
+
+def _facts(search: Any) -> list[tuple[str, str]]:
+    curve = search.curve_
+    facts = {
+        "rows": curve.n_samples,
+        "candidates": len(curve),
+        "measured by": curve.loss.name,
+        "criterion": curve.criterion,
+        "fits": search.n_fits_,
+        "seconds": numeral(curve.seconds, 2),
+    }
+    return [(name, str(value)) for name, value in facts.items()]
+
+
+def _other_rules(search: Any, settings: Sequence[Setting], chosen: int) -> str:
+    """What other rules would choose, where that differs."""
+    differing: dict[int, list[str]] = {}
+    for name, rule in RULES.items():
+        try:
+            place = rule(search.curve_)
+        except ValueError:  # a rule that needs what this criterion does not give
+            continue
+        if place != chosen and name != name_of(search.rule):
+            differing.setdefault(place, []).append(name)
+    if not differing:
+        return ""
+    said = [f"{', '.join(names)}: {in_words(settings[place])}" for place, names in differing.items()]
+    return f"Other rules would choose another candidate. {'; '.join(said)}."
+
+
+def candidates_table(
+    curve: RiskCurve, settings: Sequence[Setting], chosen: int, plausible: frozenset[int], note: str
+) -> Table:
+    """A row per candidate, best first: its parameters, its numbers, and whether it may be the best."""
+    names = parameter_names(settings)
+    columns: dict[str, Floats] = {
+        "estimate": on_users_scale(curve, curve.out_sample),
+        "± data": known_errors(curve.standard_error),
+        "± draws": known_errors(curve.monte_carlo_error),
+        "in-sample": on_users_scale(curve, curve.in_sample),
+    }
+    if curve.race is not None:
+        columns["folds"] = curve.race.n_splits.astype(np.float64)
+    columns = {name: values for name, values in columns.items() if np.isfinite(values).any()}
+    order = ranked(curve, chosen)
+    rows = [
+        [
+            *(_parameter_cell(settings[i].get(name, "–")) for name in names),
+            *(_number_cell(values[i], 2 if name.startswith("±") else 4) for name, values in columns.items()),
+            *([Cell(_standing(i, chosen, plausible), float(i != chosen) + (i not in plausible))] if plausible else []),
+        ]
+        for i in order
+    ]
+    return Table(
+        (*(names or ["model"]), *columns, *(["may be best"] if plausible else [])),
+        rows if names else [[Cell("as given"), *row] for row in rows],
+        words=max(1, len(names)),
+        strong=frozenset([0]),
+        note=note,
+    )
+
+
+def _standing(i: int, chosen: int, plausible: frozenset[int]) -> str:
+    return "chosen" if i == chosen else "yes" if i in plausible else "–"
+
+
+def _number_cell(value: float, digits: int) -> Cell:
+    return Cell(numeral(value, digits), float(value)) if math.isfinite(value) else Cell("–")
+
+
+def _parameter_cell(value: object) -> Cell:
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return Cell(value_in_words(value), float(value) if real else None)  # type: ignore[arg-type]

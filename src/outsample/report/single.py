@@ -1,0 +1,84 @@
+"""The pages of an estimate, a permutation test and an audit."""
+
+from __future__ import annotations
+
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.questions.audit import Audit
+from outsample.questions.significance import PermutationTest
+from outsample.report.comparison import MEANINGS, NUMBERS, number_cells
+from outsample.report.elements import Answer, Cell, Content, Histogram, Picture, Table
+from outsample.report.words import amount, expectation
+
+NULL = "The bars are what labels without information give."
+
+
+def estimate_content(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> Content:
+    """What the page of one estimate says."""
+    facts = {"rows": found.n_samples, "measured by": found.loss, "criterion": found.criterion}
+    fitted = amount(found.loss, found.in_sample)
+    return Content(
+        title="How good will this model be on new data?",
+        answers=[
+            Answer("Expect", expectation(found)),
+            Answer("Do not believe", f"{fitted} on the rows it was fitted to", "such a number flatters"),
+        ],
+        asked=[*asked, *((name, str(value)) for name, value in facts.items())],
+        table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells(found)]]),
+        table_title="The numbers",
+        meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
+        code=call,
+    )
+
+
+def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Content:
+    """What the page of a permutation test says."""
+    draws = len(found.null)
+    cells = [
+        Cell(found.name),
+        *(Cell(numeral(value), float(value)) for value in (found.statistic, found.pvalue)),
+        *(Cell(str(value), float(value)) for value in (draws, found.n_fits)),
+        Cell(numeral(found.seconds, 2), found.seconds),
+    ]
+    return Content(
+        title="Is there anything there?",
+        answers=[Answer("Answer", _verdict(found), f"p = {found.pvalue:.3g} over {draws} permutations of the labels")],
+        asked=[*asked, ("alternative", found.alternative)],
+        table=Table(("statistic", "value", "p-value", "permutations", "fits", "seconds"), [cells]),
+        table_title="The numbers",
+        meanings=[
+            ("statistic", f"{found.name}, on the real labels; the bars are its values on permuted ones."),
+            ("p-value", "how often labels without information would reach the statistic of the real ones."),
+        ],
+        code=call,
+        pictures=[Picture(Histogram(found.null, found.statistic, found.name), NULL)],
+    )
+
+
+def _verdict(found: PermutationTest) -> str:
+    if found.pvalue <= 0.05:
+        return "the labels carry information about the columns"
+    return "this test cannot tell" if found.notes else "there is no sign of signal"
+
+
+def audit_content(found: Audit, asked: list[tuple[str, str]], call: str) -> Content:
+    """What the page of an audit says."""
+    numbers = (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)
+    return Content(
+        title="Is the procedure honest?",
+        answers=[Answer("Answer", found.sentence)],
+        asked=asked,
+        table=Table(
+            ("reported", "no information", "optimism", "corrected", "p-value"),
+            [[Cell(numeral(value), float(value)) for value in numbers]],
+            words=0,
+        ),
+        table_title="The numbers",
+        meanings=[
+            ("reported", "the error the procedure reports on the real labels."),
+            ("no information", "the error of the best constant guess: on shuffled labels nothing honest is below it."),
+            ("optimism", "how far below that the procedure reports on shuffled labels."),
+            ("corrected", "reported + optimism."),
+        ],
+        code=call,
+        pictures=[Picture(Histogram(found.draws, found.reported, "error reported on shuffled labels"), NULL)],
+    )

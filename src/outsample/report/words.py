@@ -1,0 +1,127 @@
+"""Settings and numbers as a reader would write them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.risk_curve import RiskCurve
+from outsample.running.arrays import Floats
+
+Setting = dict[str, Any]
+Rename = Callable[[Any], Setting]
+
+LEVEL = 0.95
+# Numbers outside this range are written with a power of ten.
+SMALL, LARGE = 1e-4, 1e6
+
+
+def short_names(settings: Iterable[Mapping[str, Any]]) -> Rename:
+    """A function that takes the steps of a pipeline off the names of parameters, where the rest still tells them apart.
+
+    >>> short_names([{"svc__C": 1, "pca__n_components": 2}])({"svc__C": 1})
+    {'C': 1}
+    """
+    names = list(dict.fromkeys(name for setting in settings for name in setting))
+    often = Counter(name.rpartition("__")[2] for name in names)
+    short = {name: last if often[last := name.rpartition("__")[2]] == 1 else name for name in names}
+    return lambda setting: {short.get(name, name): value for name, value in setting.items()}
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number in significant digits, without the zeros of an exponent.
+
+    >>> number(0.00001), number(0.0316227766), number(1000.0), number(3e7)
+    ('1e-5', '0.03162', '1000', '3e7')
+    """
+    if value and math.isfinite(value) and not SMALL <= abs(value) < LARGE:
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(power)}"
+    return numeral(value, digits)
+
+
+def value_in_words(value: object) -> str:
+    """The value of a parameter: numbers in few digits, learners by the name of their class."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return number(value)
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return type(value).__name__
+    return str(value)
+
+
+def in_words(setting: Mapping[str, Any]) -> str:
+    """A setting as one line."""
+    return ", ".join(f"{name} = {value_in_words(value)}" for name, value in setting.items()) or "the model as given"
+
+
+def listed(texts: Sequence[str], most: int = 3) -> str:
+    """Texts as one phrase, the first few of them."""
+    if len(texts) > most + 1:
+        return "; ".join(texts[:most]) + f"; and {len(texts) - most} more"
+    return "; ".join(texts)
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: 1 fit, 2 fits."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as a phrase: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def on_users_scale(curve: RiskCurve, values: Floats) -> Floats:
+    """Risks as the user asked for them, a scorer's as scores; not a number where they are infinite."""
+    shown = np.asarray(curve.loss.reported(values), dtype=np.float64)
+    return np.where(np.isfinite(shown), shown, np.nan)
+
+
+def amount(loss: str, value: float) -> str:
+    """A value of this loss: error rates in percent."""
+    return f"{numeral(100 * value, 3)} %" if loss == "zero-one" else numeral(value)
+
+
+def interval_of(estimate: ErrorEstimate) -> tuple[float, float] | None:
+    """The interval of an estimate; None where it refuses to give one."""
+    try:
+        low, high = estimate.interval(LEVEL)
+    except ValueError:
+        return None
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def interval_in_words(estimate: ErrorEstimate) -> str:
+    """The interval of an estimate in brackets; nothing where it refuses to give one."""
+    found = interval_of(estimate)
+    if found is None:
+        return ""
+    low, high = (amount(estimate.loss, value) for value in found)
+    return f" ({100 * LEVEL:.0f} % interval {low.removesuffix(' %')} to {high})"
+
+
+def expectation(estimate: ErrorEstimate) -> str:
+    """What to expect on new data, in words."""
+    value, bar = amount(estimate.loss, estimate.out_sample), interval_in_words(estimate)
+    if estimate.loss == "zero-one":
+        return f"wrong on about {value} of new rows{bar}"
+    if estimate.loss == "squared" and estimate.out_sample > 0:
+        return (
+            f"a squared error of about {value}{bar}, so typically off by {numeral(math.sqrt(estimate.out_sample), 3)}"
+        )
+    return f"{_article(estimate.loss)} {_called(estimate.loss)} of about {value} on new data{bar}"
+
+
+def _called(loss: str) -> str:
+    return f"{loss} {'loss' if loss == 'log' else 'error'}" if loss in ("absolute", "log") else loss
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1].lower() in "aeiou" or word[:2] == "r2" else "a"
