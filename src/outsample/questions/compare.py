@@ -45,7 +45,7 @@ class Comparison:
     rule : the rule's name.
     seconds : wall time of everything. A curve's own `seconds` are what its criterion would have taken alone: the
         work on X and the fit to the real labels are done once and counted in each.
-    call : the Python call that gives it again.
+    call : the Python code that gives it again, with X and y as the user has them.
     """
 
     curves: dict[str, RiskCurve]
