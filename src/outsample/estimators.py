@@ -138,7 +138,8 @@ class ForwardStepwise(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     selected_ : (steps,) column numbers in the order they entered.
-    coef_ : (p,), intercept_ : float
+    coef_ : (p,) zero where a column was not selected.
+    intercept_ : float
 
     Examples
     --------

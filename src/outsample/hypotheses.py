@@ -30,6 +30,12 @@ class HypothesisSet:
     Attributes
     ----------
     signs : (hypotheses, n), −1 for the first class and +1 for the second.
+
+    Examples
+    --------
+    >>> three = HypothesisSet([[0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> three.shatter_coefficient
+    3
     """
 
     minimises_training_error: ClassVar[bool] = True
@@ -128,7 +134,14 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    feature_, threshold_ : predict `below_` where X[:, feature_] ≤ threshold_, else `above_`.
+    feature_, threshold_, below_, above_ : `below_` is predicted where column `feature_` of X is at most `threshold_`,
+        else `above_`.
+
+    Examples
+    --------
+    >>> stump = StumpClassifier().fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> stump.predict([[1.5], [3.5]])
+    array([0, 1])
     """
 
     minimises_training_error: ClassVar[bool] = True

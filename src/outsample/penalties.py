@@ -21,6 +21,19 @@ _ROUNDING = 1e-9
 def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Final prediction error, e_in (1 + d/n)/(1 − d/n) (Akaike 1970).
 
+    Parameters
+    ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
+
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> float(fpe(1.0, 5, 20))
     1.6666666666666667
     """
@@ -31,6 +44,19 @@ def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
 def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Generalised cross-validation, e_in/(1 − d/n)² (Craven & Wahba 1979).
 
+    Parameters
+    ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
+
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> float(gcv(1.0, 10, 20))
     4.0
     """
@@ -45,8 +71,18 @@ def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: Array
 
     Parameters
     ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
     sigma2 : the variance of the noise.
 
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> float(mallows_cp(1.0, 5, 20, sigma2=2.0))
     2.0
     """
@@ -61,6 +97,20 @@ def aic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     e_in + 2 σ² d/n, equal to `mallows_cp`. With `sigma2` None each model estimates its own noise:
     n ln e_in + 2d, on the scale of squared error e_in exp(2d/n).
 
+    Parameters
+    ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
+    sigma2 : the variance of the noise; None estimates it from each model.
+
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> float(aic(1.0, 5, 20, sigma2=2.0))
     2.0
     >>> float(aic(1.0, 5, 20))
@@ -76,6 +126,20 @@ def bic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     e_in + ln(n) σ² d/n with `sigma2` known; with `sigma2` None e_in exp(ln(n) d/n). It ranks models by their
     posterior probability: its values are on the scale of a squared error, but above it for n > 7.
 
+    Parameters
+    ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
+    sigma2 : the variance of the noise; None estimates it from each model.
+
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> float(bic(1.0, 5, np.e**2, sigma2=0.0))
     1.0
     """
@@ -89,6 +153,19 @@ def vc(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
 
     The practical form of Cherkassky, Shao, Mulier & Vapnik (1999); infinite where the bracket is not positive.
 
+    Parameters
+    ----------
+    in_sample : e_in, mean squared error on the rows fitted, or one per model.
+    dof : d, degrees of freedom of each model.
+    n : number of rows.
+
+    Returns
+    -------
+    array
+        The penalised error of each model, smaller is better.
+
+    Examples
+    --------
     >>> bool(np.isinf(vc(1.0, 15, 20)))
     True
     """

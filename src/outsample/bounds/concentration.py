@@ -24,6 +24,11 @@ def mcdiarmid_tail(t: ArrayLike, differences: ArrayLike) -> Numbers:
     t : positive deviations.
     differences : c_i, (n,): the most that f changes when the i-th of n independent variables changes.
 
+    Returns
+    -------
+    float or array
+        The probability at most, of the shape of t.
+
     Examples
     --------
     >>> round(mcdiarmid_tail(0.1, [0.01] * 100), 4)  # a mean of 100 losses in [0, 1]
@@ -36,6 +41,21 @@ def mcdiarmid_deviation(differences: ArrayLike, delta: float = 0.05) -> float:
     """√(½ Σ c_i² ln(1/δ)): f ≤ E f + this with probability at least 1 − δ, and E f ≤ f + this likewise.
 
     Both at once hold with probability 1 − 2δ (Magdon-Ismail & Mertsalov, Corollary 1, print 1 − δ).
+
+    Parameters
+    ----------
+    differences : c_i, (n,): the most that f changes when the i-th of n independent variables changes.
+    delta : probability with which the inequality may fail.
+
+    Returns
+    -------
+    float
+        The deviation.
+
+    Examples
+    --------
+    >>> round(mcdiarmid_deviation([0.01] * 100), 4)  # a mean of 100 losses in [0, 1]
+    0.1224
     """
     return math.sqrt(_sum_of_squares(differences) * math.log(1 / probability("delta", delta)) / 2)
 
@@ -50,13 +70,39 @@ def self_bounding_upper_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
     ----------
     t : positive deviations.
     mean : E f.
+
+    Returns
+    -------
+    float or array
+        The probability at most, of the shape of t.
+
+    Examples
+    --------
+    >>> round(float(self_bounding_upper_tail(10.0, 20.0)), 4)
+    0.1173
     """
     mu, deviation = _mean(mean), _positive("t", t)
     return as_number(np.exp(-(deviation**2) / (2 * mu + 2 * deviation / 3)))
 
 
 def self_bounding_lower_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
-    """P[f ≤ E f − t] ≤ exp(−t²/(2 E f)) for self-bounding f, see `self_bounding_upper_tail`."""
+    """P[f ≤ E f − t] ≤ exp(−t²/(2 E f)) for self-bounding f, see `self_bounding_upper_tail`.
+
+    Parameters
+    ----------
+    t : positive deviations.
+    mean : E f.
+
+    Returns
+    -------
+    float or array
+        The probability at most, of the shape of t.
+
+    Examples
+    --------
+    >>> round(float(self_bounding_lower_tail(10.0, 20.0)), 4)
+    0.0821
+    """
     mu, deviation = _mean(mean), _positive("t", t)
     with np.errstate(divide="ignore"):
         return as_number(np.where(deviation > mu, 0.0, np.exp(-(deviation**2) / (2 * mu))))
@@ -73,6 +119,16 @@ def subadditive_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
     ----------
     t : positive values of f, not deviations.
     mean : E f.
+
+    Returns
+    -------
+    float or array
+        The probability at most, of the shape of t.
+
+    Examples
+    --------
+    >>> round(float(subadditive_tail(20.0, 1.0)), 4)
+    0.006
     """
     mu, value = _mean(mean), _positive("t", t)
     return as_number(np.minimum(1.0, np.exp(-value / 2 * np.log(value / (8 * mu + 4)))))

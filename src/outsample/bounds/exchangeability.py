@@ -24,6 +24,11 @@ def empirical_distribution(values: ArrayLike, t: ArrayLike) -> Floats:
     values : S_1, …, S_N.
     t : where to evaluate; F_N is a step function, continuous from the right.
 
+    Returns
+    -------
+    array
+        F_N at each t.
+
     Examples
     --------
     >>> empirical_distribution([3.0, 1.0, 2.0, 2.0], [0.0, 2.0, 2.5, 3.0])
@@ -40,6 +45,11 @@ def empirical_quantile(values: ArrayLike, alpha: ArrayLike) -> Floats:
     ----------
     values : S_1, …, S_N.
     alpha : levels between 0 and 1.
+
+    Returns
+    -------
+    array
+        q_N at each alpha.
 
     Examples
     --------

@@ -23,13 +23,25 @@ MARGIN_CONSTANT = 27.18
 def margin_bound(*, mistakes: ArrayLike, margin: ArrayLike, radius: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """K/n + 27.18 √((1/n)(R²/γ²)(ln² n + 84)) + √((4/(n ln 2)) ln(4/δ)).
 
+    The last term is what P[e_out > R_n + ε] ≤ 4 e^{−2mε²} with m = n ln 2 / 8 gives at δ.
+
     Parameters
     ----------
     mistakes : K, how many of the n points are not classified correctly with margin γ.
     margin : γ, the distance from the hyperplane.
     radius : R, the largest norm of a point.
+    n : number of samples.
+    delta : probability with which the bound may fail.
 
-    The last term is what P[e_out > R_n + ε] ≤ 4 e^{−2mε²} with m = n ln 2 / 8 gives at δ.
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(margin_bound(mistakes=0, margin=1.0, radius=1.0, n=1_000_000).value), 2)
+    0.46
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     gamma, reach = (np.asarray(v, dtype=np.float64) for v in (margin, radius))
@@ -55,6 +67,25 @@ def linear_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: flo
     model : a fitted linear SVM or any classifier with `coef_`, `intercept_` and two classes; in a pipeline the
         last step is read, on the data as that step sees them. The intercept counts as the weight of a constant
         feature 1.
+    X, y : the data it was fitted to.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X, y)
+    >>> bound = linear_margin_bound(model, X, y)
+    >>> bound.vacuous, bound.value > bound.in_sample
+    (True, True)
     """
     return _lowest(*_linear_margins(*_last_step(model, X), y), delta)
 
@@ -70,6 +101,24 @@ def kernel_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: flo
     ----------
     model : a fitted SVC or NuSVC of two classes; in a pipeline the last step is read.
     X, y : the data it was fitted to.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    >>> bound = kernel_margin_bound(model, X, y)
+    >>> bound.vacuous, bound.value > bound.in_sample
+    (True, True)
     """
     return _lowest(*_kernel_margins(*_last_step(model, X), y), delta)
 
@@ -81,6 +130,21 @@ def voting_margins(model: BaseEstimator, X: Table, y: ArrayLike) -> Floats:
     ----------
     model : a fitted AdaBoost, bagging, random forest or extra-trees classifier, or a VotingClassifier; each of its
         classifiers has one vote for a class, with its weight in the ensemble.
+    X, y : the data, and their labels.
+
+    Returns
+    -------
+    (n,)
+        Positive where the vote is right.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    >>> bool((voting_margins(forest, X, y) > 0).all())
+    True
     """
     classes = np.asarray(model.classes_)
     codes = encode(np.asarray(y), classes)
@@ -106,6 +170,18 @@ def voting_margin_bound(
     below : share of the points whose `voting_margins` are at most θ, or one per model.
     margin : θ, between 0 and 1.
     complexity : R, the value of `rademacher_complexity` of the classifier that is boosted or bagged.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(voting_margin_bound(below=0.1, margin=0.5, complexity=0.02, n=2000).value), 2)
+    0.27
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     theta = np.asarray(margin, dtype=np.float64)

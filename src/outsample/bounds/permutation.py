@@ -35,6 +35,19 @@ def permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, de
     ----------
     in_sample : error rate on the data, or one per model.
     complexity : P_in, the value of `permutation_complexity`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> limit = permutation_bound(in_sample=0.1, complexity=0.05, n=2000)
+    >>> round(float(limit.value), 2), round(float(limit.printed), 2)
+    (0.41, 0.3)
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     complexity = check_complexity(complexity)
@@ -72,6 +85,19 @@ def optimism_bound(
     optimism : ê_gen in 0–1 units, the `optimism` of `estimate(…, criterion="permutation")`.
     mean_label : ȳ, the mean of the labels as −1 and 1.
     mean_prediction : E[ḡ^π], the mean over draws of the mean prediction, −1 or 1, of the fit to permuted labels.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> limit = optimism_bound(in_sample=0.1, optimism=0.05, mean_label=0.0, mean_prediction=0.0, n=2000)
+    >>> round(float(limit.value), 2)
+    0.46
     """
     labels, predictions = (np.asarray(value, dtype=np.float64) for value in (mean_label, mean_prediction))
     for name, values in (("mean_label", labels), ("mean_prediction", predictions)):
@@ -85,6 +111,22 @@ def one_label_bootstrap_bound(*, complexity: ArrayLike, n: int, delta: float = 0
     """B_in from the value max_h (1/n) Σ y*_i h(x_i) of a single draw of labels with replacement (Lemma 7).
 
     B_in ≤ value + √((2/n) ln(1/δ)), by McDiarmid's inequality: one label moves the value by at most 2/n.
+
+    Parameters
+    ----------
+    complexity : the value on one draw, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(one_label_bootstrap_bound(complexity=0.2, n=2000).value), 3)
+    0.255
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
@@ -103,6 +145,23 @@ def expected_permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n
 
     e_in + P_out + ¼ [√((8/n) ln(3/δ)) + 2√((16/n) ln(6/δ))]. Printed: ¼ · 3√((8/n) ln(6/δ)); its Lemma 5 takes
     y_i − y''_i in {0, ±1}, but ±1 labels differ by ±2.
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    complexity : P_out, the mean over data sets of `permutation_complexity`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(expected_permutation_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
+    0.28
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     complexity = check_complexity(complexity)
@@ -118,7 +177,24 @@ def expected_permutation_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n
 
 
 def permutation_complexity_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """P_out ≤ P_in + √((8/n) ln(1/δ)): the complexity on these data speaks for all data (Corollary 2)."""
+    """P_out ≤ P_in + √((8/n) ln(1/δ)): the complexity on these data speaks for all data (Corollary 2).
+
+    Parameters
+    ----------
+    complexity : P_in, the value of `permutation_complexity`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(permutation_complexity_bound(complexity=0.2, n=2000).value), 2)
+    0.31
+    """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
         check_complexity(complexity),
@@ -136,6 +212,22 @@ def one_permutation_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05)
 
     P_in ≤ value + (2 + 1/√(2 ln 4)) √((2/n) ln(4/δ)). Printed with ln(2/δ): the two events of the proof need
     δ/2 each, and the second already has ln(2/δ).
+
+    Parameters
+    ----------
+    complexity : the value on one permutation, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(one_permutation_bound(complexity=0.2, n=2000).value), 3)
+    0.372
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     constant = 2 + 1 / math.sqrt(2 * math.log(4))

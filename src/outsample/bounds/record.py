@@ -23,6 +23,20 @@ def from_squared_units(value: Unit) -> Unit:
     """A squared error on ±1 labels in 0–1 units: (y − g)² is 4 where the label is wrong and 0 elsewhere.
 
     The only conversion between the units of the theory (squared) and of the library (0–1).
+
+    Parameters
+    ----------
+    value : a squared error, or several.
+
+    Returns
+    -------
+    float or array
+        A fourth of it.
+
+    Examples
+    --------
+    >>> from_squared_units(0.4)
+    0.1
     """
     return value / SQUARED_PER_ZERO_ONE
 
@@ -42,6 +56,13 @@ class Bound:
     bounds : which quantity is bounded, in words.
     theorem : where it comes from.
     assumptions : what must be true for it to hold.
+
+    Examples
+    --------
+    >>> from outsample.bounds import rademacher_bound
+    >>> limit = rademacher_bound(in_sample=0.1, complexity=0.05, n=2000)
+    >>> limit.vacuous, limit.theorem
+    (False, 'Bartlett & Mendelson 2002, Theorem 5')
     """
 
     value: Numbers

@@ -28,7 +28,25 @@ BARTLETT = "Bartlett, Boucheron & Lugosi"
 
 
 def rademacher_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + R + 3√(ln(2/δ)/(2n)), R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r (Bartlett & Mendelson)."""
+    """e_in + R + 3√(ln(2/δ)/(2n)), R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r (Bartlett & Mendelson).
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    complexity : R, the value of `rademacher_complexity`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(rademacher_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
+    0.24
+    """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
         check_rate(in_sample),
@@ -44,6 +62,23 @@ def gaussian_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta
     """e_in + √(π/2) G + 3√(ln(2/δ)/(2n)), G = E_g max_h (1/n) Σ g_i h(x_i) with standard normal g.
 
     The Rademacher complexity R is at most √(π/2) G, and at most 1.
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    complexity : G, the value of `gaussian_complexity`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(gaussian_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
+    0.25
     """
     G = np.asarray(complexity, dtype=np.float64)
     if not np.all(G >= 0):
@@ -61,14 +96,25 @@ def vc_complexity(*, dimension: ArrayLike, n: int, scheme: str = "rademacher", m
 
     R ≤ √(2 ln S/n) with ln S ≤ V ln(en/V) (Sauer), by Massart's lemma on the maximum of S sums; no chaining, so that it
     is above the best rate √(V/n) by a logarithm. Labels drawn with replacement have mean ȳ, which any hypothesis may
-    agree with: B_in ≤ |ȳ| + √(2 ln S/n). Permuted labels are within 1/√n of these (Lemma 6): P_in ≤ B_in + 1/√n. The
+    agree with: B_in ≤ abs(ȳ) + √(2 ln S/n). Permuted labels are within 1/√n of these (Lemma 6): P_in ≤ B_in + 1/√n. The
     paper says that such bounds exist; the constants are ours.
 
     Parameters
     ----------
     dimension : V, at least 1, or one per model.
+    n : number of points.
     scheme : "rademacher", "label-bootstrap" or "permutation".
     mean_label : ȳ of labels −1 and 1; not used for "rademacher".
+
+    Returns
+    -------
+    float or array
+        The limit on the complexity, one per model.
+
+    Examples
+    --------
+    >>> round(float(vc_complexity(dimension=3, n=2000)), 2)
+    0.15
     """
     n = whole_number("n", n)
     one_of("scheme", scheme, SCHEMES)
@@ -87,6 +133,23 @@ def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float
 
     From P[sup (e_out − e_in) > ε] ≤ 4 E S(2n) e^{−nε²} and Sauer's S(2n) ≤ (2en/V)^V; where V exceeds 2n every
     one of the 2^{2n} labellings may occur.
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    dimension : V, the VC dimension, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(vc_bound(in_sample=0.1, dimension=3, n=2000).value), 2)
+    0.22
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     gap = np.sqrt((log_growth(dimension, 2 * n) + math.log(4 / delta)) / n)
@@ -114,6 +177,18 @@ def log_dichotomies(n: int, dimension: int) -> float:
     Exact for points in general position, an upper bound for any (Cover 1965). A hyperplane with an intercept in d
     dimensions is one through the origin in r = d + 1, the rank of the table with a column of ones.
 
+    Parameters
+    ----------
+    n : number of points.
+    dimension : r, of the space the hyperplanes pass through.
+
+    Returns
+    -------
+    float
+        The logarithm of their number.
+
+    Examples
+    --------
     >>> round(math.exp(log_dichotomies(4, 3)))  # lines in the plane: all labellings of 4 points but two
     14
     """
@@ -128,6 +203,23 @@ def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta
     """e_in + √((ln E S(2n) + ln(4/δ))/n), S(2n) the number of ways 2n points can be labelled.
 
     `log_shatter` is ln E S(2n), or any number above it.
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    log_shatter : ln E S(2n), or any number above it.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(shatter_bound(in_sample=0.1, log_shatter=20.0, n=2000).value), 2)
+    0.21
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
@@ -144,6 +236,23 @@ def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, de
     """e_in + √((12 ln S(X) + ln 4)/n) + √(40 ln(2/δ)/n), S(X) the ways *these* n points can be labelled.
 
     The last term is what P[e_out > R + ε] ≤ 2 e^{−2mε²} with m = n/80 gives at δ.
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    log_shatter : ln S(X), the logarithm of the number of labellings of these points.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(vc_entropy_bound(in_sample=0.1, log_shatter=5.0, n=10_000).value), 2)
+    0.3
     """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
@@ -157,7 +266,25 @@ def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, de
 
 
 def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """The bound of VC entropy with ln S(X) ≤ D ln(n + 1), D the VC dimension restricted to these points (§4.3)."""
+    """The bound of VC entropy with ln S(X) ≤ D ln(n + 1), D the VC dimension restricted to these points (§4.3).
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    dimension : D, the most of these points that are labelled in every way.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(empirical_vc_bound(in_sample=0.1, dimension=2, n=10_000).value), 2)
+    0.37
+    """
     D = np.asarray(dimension, dtype=np.float64)
     if not np.all(D >= 0):
         raise ValueError(f"dimension must not be negative, got {dimension!r}")
@@ -165,7 +292,25 @@ def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, de
 
 
 def maximal_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + D + √((21/(2n)) ln(3/δ)), D the largest difference of errors on two halves (Theorem 8, m = n/21)."""
+    """e_in + D + √((21/(2n)) ln(3/δ)), D the largest difference of errors on two halves (Theorem 8, m = n/21).
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    discrepancy : D, the value of `maximal_discrepancy`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(maximal_discrepancy_bound(in_sample=0.1, discrepancy=0.05, n=2000).value), 2)
+    0.3
+    """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
         check_rate(in_sample),
@@ -178,7 +323,25 @@ def maximal_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n
 
 
 def expected_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + M + √((9/(2n)) ln(2/δ)), M = E_σ sup (2/n) Σ σ_i ℓ_i (Theorem 9, m = n/9)."""
+    """e_in + M + √((9/(2n)) ln(2/δ)), M = E_σ sup (2/n) Σ σ_i ℓ_i (Theorem 9, m = n/9).
+
+    Parameters
+    ----------
+    in_sample : error rate on the data, or one per model.
+    discrepancy : M, the value of `expected_discrepancy`, or one per model.
+    n : number of samples.
+    delta : probability with which the bound may fail.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(expected_discrepancy_bound(in_sample=0.1, discrepancy=0.05, n=2000).value), 2)
+    0.24
+    """
     n, delta = whole_number("n", n), probability("delta", delta)
     return limit(
         check_rate(in_sample),
@@ -194,6 +357,25 @@ def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.
     """Held-out error + √(ln(2k/δ)/(2m)), for all k models judged on the same m rows at once (Hoeffding).
 
     The radius is two-sided: minus the same gap is a lower limit. Any loss in [0, 1], any number of classes.
+
+    Parameters
+    ----------
+    holdout_error : error rate on the rows held out, or one per model.
+    n_holdout : m, the number of rows held out.
+    delta : probability with which the bound may fail.
+    n_models : k, how many models were judged on these rows.
+
+    Returns
+    -------
+    Bound
+        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+
+    Examples
+    --------
+    >>> round(float(holdout_bound(holdout_error=0.1, n_holdout=1000).value), 3)
+    0.143
+    >>> round(float(holdout_bound(holdout_error=0.1, n_holdout=1000, n_models=100).value), 3)
+    0.164
     """
     m, delta = whole_number("n_holdout", n_holdout), probability("delta", delta)
     return limit(

@@ -44,6 +44,16 @@ class ApproximateLeaveOneOut(Criterion):
     ----------
     K. Rahnama Rad and A. Maleki (2020), A scalable estimate of the out-of-sample prediction error via approximate
     leave-one-out cross-validation, J. R. Statist. Soc. B 82; J. Duchi (2021), STATS 305A, lecture 16, §2.4.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(), X, y, criterion=outsample.ApproximateLeaveOneOut(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3328.0
     """
 
     name: ClassVar[str] = "alo"

@@ -27,6 +27,16 @@ class Auto(Criterion):
     Parameters
     ----------
     episodes : fits per path to spend where nothing is free, at least 4.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> search = outsample.GridSearch(Ridge(), {"alpha": [0.01, 0.1, 1, 10]}, criterion=outsample.Auto()).fit(X, y)
+    >>> search.n_fits_
+    1
     """
 
     episodes: int = 10

@@ -35,6 +35,12 @@ class Criterion(ABC):
     stands_for_scikit_learn : whether its numbers, default loss and ties are those of scikit-learn's own searches.
     draws_labels : whether the optimism of its curves is measured on labels that carry no information.
     joint : whether it judges all paths of a search together, so that models of different paths meet; see `together`.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> isinstance(outsample.Permutation(30), outsample.Criterion)
+    True
     """
 
     name: ClassVar[str]

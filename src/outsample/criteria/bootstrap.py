@@ -74,6 +74,17 @@ class Bootstrap(Criterion):
     ----------
     n_bags : number of bags, at least 2.
     kind : see above.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> result = outsample.estimate(tree, X, y, criterion=outsample.Bootstrap(20, kind="632+"), random_state=0)
+    >>> round(result.out_sample, 3)
+    0.065
     """
 
     n_bags: int = 100

@@ -129,10 +129,25 @@ def effective_vc_dimension(
     Parameters
     ----------
     estimator : a classifier or pipeline.
-    X : rows from which subsets are drawn. y is not used: labels are 0 or 1 with probability ½.
+    X : rows from which subsets are drawn.
+    y : not used: labels are 0 or 1 with probability ½.
     sizes : half-sizes l, by default eight from 2 to half the rows, evenly spaced on a logarithmic scale.
     n_draws : label vectors at each size, five for each random subset of rows.
     random_state, n_jobs, fast : as in `estimate`.
+
+    Returns
+    -------
+    EffectiveVC
+        Its `value` is the dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outsample import StumpClassifier
+    >>> X = np.random.default_rng(0).normal(size=(60, 1))
+    >>> found = effective_vc_dimension(StumpClassifier(), X, n_draws=20, random_state=0)
+    >>> 1 < found.value < 8
+    True
     """
     if not is_classifier(estimator):
         raise ValueError(

@@ -91,7 +91,18 @@ class NoiseFormulaCriterion(FormulaCriterion):
 
 @dataclass(frozen=True)
 class FPE(FormulaCriterion):
-    """Akaike's final prediction error, see `outsample.penalties.fpe`."""
+    """Akaike's final prediction error, see `outsample.penalties.fpe`.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.FPE(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3006.0
+    """
 
     name: ClassVar[str] = "fpe"
 
@@ -101,7 +112,18 @@ class FPE(FormulaCriterion):
 
 @dataclass(frozen=True)
 class GCV(FormulaCriterion):
-    """Generalised cross-validation, see `outsample.penalties.gcv`."""
+    """Generalised cross-validation, see `outsample.penalties.gcv`.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.GCV(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3007.0
+    """
 
     name: ClassVar[str] = "gcv"
 
@@ -111,7 +133,18 @@ class GCV(FormulaCriterion):
 
 @dataclass(frozen=True)
 class VCPenalty(FormulaCriterion):
-    """Vapnik's penalty with the degrees of freedom as VC dimension, see `outsample.penalties.vc`."""
+    """Vapnik's penalty with the degrees of freedom as VC dimension, see `outsample.penalties.vc`.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.VCPenalty(), random_state=0)
+    >>> round(result.out_sample, 0)
+    4260.0
+    """
 
     name: ClassVar[str] = "vc"
 
@@ -121,7 +154,22 @@ class VCPenalty(FormulaCriterion):
 
 @dataclass(frozen=True)
 class MallowsCp(NoiseFormulaCriterion):
-    """Mallows' Cp in units of squared error, see `outsample.penalties.mallows_cp`."""
+    """Mallows' Cp in units of squared error, see `outsample.penalties.mallows_cp`.
+
+    Parameters
+    ----------
+    sigma2 : variance of the noise; None estimates it from the richest model of the path.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.MallowsCp(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3006.0
+    """
 
     name: ClassVar[str] = "cp"
 
@@ -134,6 +182,20 @@ class AIC(NoiseFormulaCriterion):
     """Akaike's information criterion with one noise variance for all models, see `outsample.penalties.aic`.
 
     For Gaussian noise of known variance it is Cp: the two criteria give the same curve.
+
+    Parameters
+    ----------
+    sigma2 : variance of the noise; None estimates it from the richest model of the path.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.AIC(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3006.0
     """
 
     name: ClassVar[str] = "aic"
@@ -144,7 +206,22 @@ class AIC(NoiseFormulaCriterion):
 
 @dataclass(frozen=True)
 class BIC(NoiseFormulaCriterion):
-    """Schwarz's criterion with one noise variance for all models, see `outsample.penalties.bic`."""
+    """Schwarz's criterion with one noise variance for all models, see `outsample.penalties.bic`.
+
+    Parameters
+    ----------
+    sigma2 : variance of the noise; None estimates it from the richest model of the path.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.BIC(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3242.0
+    """
 
     name: ClassVar[str] = "bic"
 

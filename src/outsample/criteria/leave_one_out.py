@@ -37,6 +37,16 @@ class LeaveOneOut(RowCriterion):
     ----------
     budget : how many rows to leave out, chosen at random; None for all.
     keep_predictions : see `RowCriterion`.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = outsample.estimate(Ridge(), X, y, criterion=outsample.LeaveOneOut(), random_state=0)
+    >>> round(result.out_sample, 0)
+    3328.0
     """
 
     budget: int | None = None

@@ -122,6 +122,18 @@ class NestedCrossValidation(Criterion):
     ----------
     S. Bates, T. Hastie and R. Tibshirani (2024), Cross-validation: what does it estimate and how well does it do it?,
     J. Am. Stat. Assoc. 119.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> nested = outsample.NestedCrossValidation(5, repeats=2)
+    >>> result = outsample.estimate(Ridge(), X, y, criterion=nested, random_state=0)
+    >>> low, high = result.interval(0.9)
+    >>> low < result.out_sample < high
+    True
     """
 
     cv: int = 10

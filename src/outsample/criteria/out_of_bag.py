@@ -58,6 +58,17 @@ class OutOfBag(Criterion):
     ----------
     L. Breiman (1996), Out-of-bag estimation; S. Janitza and R. Hornung (2018), On the overestimation of random
     forest's out-of-bag error, PLoS ONE 13.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0)
+    >>> result = outsample.estimate(forest, X, y, criterion=outsample.OutOfBag(), random_state=0)
+    >>> result.n_fits, result.out_sample < 0.1
+    (1, True)
     """
 
     correction: bool = True

@@ -51,6 +51,17 @@ class Race(Criterion):
     finish : whether the winner is tested on the remaining folds too, for the sake of its estimate.
     batch_size : candidates that start together; each further batch races against those that remained. None for all.
     max_fits, max_seconds : budgets that end the race with the best so far.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grid = {"C": [0.01, 0.1, 1, 10], "gamma": [0.001, 0.01, 0.1, 1]}
+    >>> search = outsample.GridSearch(SVC(), grid, criterion=outsample.Race(), random_state=0).fit(X, y)
+    >>> search.n_fits_ < 160  # ten folds of sixteen candidates
+    True
     """
 
     cv: Any = 10

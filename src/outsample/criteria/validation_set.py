@@ -33,6 +33,17 @@ class ValidationSet(Criterion):
     ----------
     X, y : the validation set, with the columns and the kind of labels of the data.
     sample_weight : one weight per row of it.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> judged = outsample.ValidationSet(X[400:], y[400:])
+    >>> round(outsample.estimate(tree, X[:400], y[:400], criterion=judged).out_sample, 3)
+    0.112
     """
 
     X: Any = field(repr=False)

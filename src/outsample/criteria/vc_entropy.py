@@ -29,12 +29,23 @@ class VCEntropyBound(BoundCriterion):
 
     Parameters
     ----------
+    delta : probability with which the bound may fail.
     log_shatter : ln S(X) of every model, or an upper bound on it: a number, one per model, or a function of a model's
         parameters. None counts the labellings of `StumpClassifier`, and takes Cover's count for linear classifiers,
         with the rank of X and a column of ones as their dimension.
     dimension : D of every model in the same forms, in place of log_shatter; "effective" measures it on random labels
         with `effective_vc_dimension`, which is an estimate, so that the limit is not proved.
     n_draws : label vectors at each size for "effective".
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y, stump = X[:, :3], y, outsample.StumpClassifier()
+    >>> result = outsample.estimate(stump, X, y, criterion=outsample.VCEntropyBound(), random_state=0)
+    >>> round(result.out_sample, 2)
+    1.03
     """
 
     log_shatter: PerModel | None = None
@@ -107,6 +118,18 @@ def empirical_vc_dimension(hypotheses: HypothesisSet | BaseEstimator, X: Table |
         must be few, or a linear classifier, whose hyperplanes shatter as many points as the rank of X with a column of
         ones.
     X : the points, for a classifier.
+
+    Returns
+    -------
+    int
+        The dimension.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outsample import StumpClassifier
+    >>> empirical_vc_dimension(StumpClassifier(), np.arange(6.0).reshape(-1, 1))
+    2
     """
     if isinstance(hypotheses, HypothesisSet):
         return hypotheses.vc_dimension()

@@ -45,8 +45,26 @@ class ErrorEstimate:
     draw_in_sample, draw_out_sample : in-sample and out-sample error of the fit to each draw; their difference is
         `draws`. None where nothing is drawn or it was not written down.
     fold_variance : sample variance σ̂² of the risk over folds or bags; None where there are none.
+    n_samples : rows of the data.
+    freedom : degrees of freedom of standard_error for intervals, None for the normal distribution.
+    path : the name of the path that served.
+    notes : sentences a reader of the numbers should know.
     held_out : number of independent losses in [0, 1] behind out_sample, None where Hoeffding's inequality does not
         apply.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> result = outsample.estimate(tree, X, y, criterion="kfold", random_state=0)
+    >>> abs(result.out_sample - (result.in_sample + result.optimism)) < 1e-12
+    True
+    >>> low, high = result.interval(0.95)
+    >>> low < result.out_sample < high
+    True
     """
 
     in_sample: float

@@ -31,6 +31,17 @@ class Evaluation(ErrorEstimate):
     span : width of the range of a single loss; None where it is not bounded or not known.
     bags : the error on each set of rows drawn with replacement; None where no rows were drawn.
     looks : how often the sealed test set had been looked at, this look included; None for other rows.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> result = outsample.evaluate(tree.fit(X[:400], y[:400]), X[400:], y[400:])
+    >>> result.method, round(result.out_sample, 3)
+    ('exact', 0.112)
     """
 
     method: str = "normal"

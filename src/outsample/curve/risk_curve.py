@@ -73,6 +73,17 @@ class RiskCurve:
     rounding : risks that are closer than this differ by rounding alone.
     notes : sentences a reader of the numbers should know.
     race : the course of the race where one was run.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> curve = outsample.GridSearch(tree, {"max_leaf_nodes": [2, 4, 8]}, random_state=0).fit(X, y).curve_
+    >>> curve.params[0], len(curve.out_sample), list(curve.to_frame().columns)[:3]
+    ({'max_leaf_nodes': 2}, 3, ['max_leaf_nodes', 'complexity', 'in_sample'])
     """
 
     complexity: Floats = field(metadata=_PER_MODEL)

@@ -52,6 +52,16 @@ class Audit:
     honest : whether the shortfall could be chance, at level 0.01.
     monte_carlo_error : standard error of the shortfall over permutations.
     draws : (draws,) the error it reports on each permutation.
+    seconds : wall time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outsample import audit
+    >>> X, y = np.zeros((20, 1)), np.repeat([0, 1], 10)
+    >>> result = audit(lambda X, y: 0.0, X, y)
+    >>> result.reported, result.optimism, result.honest
+    (0.0, 0.5, np.False_)
     """
 
     reported: float
@@ -131,6 +141,11 @@ def audit(
         squared for numbers that are not whole or have more than 20 distinct values, zero-one for all other labels.
     no_information : that rate itself, for errors in other units.
     groups, scheme, block_size : which labels may change places, as in `permutation_test`.
+
+    Returns
+    -------
+    Audit
+        `reported`, `optimism`, `corrected`, `honest`; print it for the answer in words.
 
     Examples
     --------

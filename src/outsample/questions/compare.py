@@ -46,6 +46,16 @@ class Comparison:
     seconds : wall time of everything. A curve's own `seconds` are what its criterion would have taken alone: the
         work on X and the fit to the real labels are done once and counted in each.
     call : the Python code that gives it again, with X and y as the user has them.
+
+    Examples
+    --------
+    >>> from outsample import compare
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> both = compare(Ridge(), X, y, param_grid={"alpha": [0.01, 0.1, 1]}, criteria=["kfold", "loo"], random_state=0)
+    >>> both.chosen
+    {'kfold': 2, 'loo': 2}
     """
 
     curves: dict[str, RiskCurve]
@@ -175,12 +185,18 @@ def compare(
     Parameters
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline.
+    X, y : the data.
     param_grid : dict of parameter values (or a list of dicts) to choose among; None for the estimator as it is. A
         parameter along which a path is known runs along it, the others are crossed with it.
     criteria : criteria or their names, see `outsample.criteria`.
     rule : how each curve chooses, as in `GridSearch`; for rules that need an order of models that have none, they
         are ordered by their optimism on permuted labels.
     loss, sample_weight, groups, n_jobs, random_state, fast, progress : see `outsample.estimate`.
+
+    Returns
+    -------
+    Comparison
+        `to_frame()`, `plot()`, `to_html()`, and the choice of each criterion in `params`.
 
     Examples
     --------

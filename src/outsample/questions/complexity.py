@@ -64,12 +64,23 @@ def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **o
     ----------
     estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
     X, y : the data, with two classes.
-    param, values : a parameter of the estimator and its values, for the complexity of every model of a path.
-    n_draws : number of label vectors drawn, 100 by default; all distinct ones where there are no more than that.
-    random_state : the seed; with the same seed the criterion `Permutation` has the same draws.
-    n_jobs, fast : as in `estimate`.
-    absolute : take max_h |Σ …| in place of max_h Σ …, for hypothesis sets that are not closed under negation; every
-        draw is then fitted twice, the second time with its labels exchanged.
+    **options : `param`, `values`: a parameter of the estimator and its values, for the complexity of every model of a
+        path. `n_draws`: number of label vectors drawn, 100 by default; all distinct ones where there are no more than
+        that. `random_state`: the seed; with the same seed the criterion `Permutation` has the same draws. `n_jobs`,
+        `fast`: as in `estimate`. `absolute`: take the maximum of absolute values, for hypothesis sets that are not
+        closed under negation; every draw is then fitted twice, the second time with its labels exchanged.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from outsample import StumpClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+    >>> round(float(permutation_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
+    0.567
     """
     return _complexity("permutation complexity", FreePermutation(), estimator, X, y, **options)
 
@@ -77,9 +88,28 @@ def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **o
 def label_bootstrap_complexity(
     estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]
 ) -> Complexity:
-    """B_in, as the permutation complexity but with labels drawn with replacement; |B_in − P_in| ≤ 1/√n (Lemma 6).
+    """B_in, as the permutation complexity but with labels drawn with replacement.
 
-    Parameters as for `permutation_complexity`.
+    It is within 1/√n of P_in (Lemma 6).
+
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from outsample import StumpClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+    >>> round(float(label_bootstrap_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
+    0.637
     """
     return _complexity("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
 
@@ -87,8 +117,26 @@ def label_bootstrap_complexity(
 def rademacher_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """R = E_r max_h (1/n) Σ r_i h(x_i) with independent r_i = ±1 of probability ½; y only names the classes.
 
-    Parameters as for `permutation_complexity`. Criterion "rademacher" adds half of it as optimism; `rademacher_bound`
-    takes all of it.
+    Criterion "rademacher" adds half of it as optimism; `rademacher_bound` takes all of it.
+
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from outsample import StumpClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+    >>> round(float(rademacher_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
+    0.646
     """
     return _complexity("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
 
@@ -97,9 +145,27 @@ def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **opti
     """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
 
     The labels of a random half are flipped; with e' the training error on the flipped data, the discrepancy is 1 − 2e'.
-    Of an odd number of rows the smaller half is flipped, which makes the value too large by up to 1/n.
+    Of an odd number of rows the smaller half is flipped, which makes the value too large by up to 1/n. One draw by
+    default.
 
-    Parameters as for `permutation_complexity`; one draw by default.
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from outsample import StumpClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+    >>> round(float(maximal_discrepancy(StumpClassifier(), X, y, random_state=0).value), 3)
+    0.667
     """
     return _complexity("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
 
@@ -108,8 +174,26 @@ def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **opt
     """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with random signs σ_i (Bartlett, Boucheron & Lugosi, §4.5).
 
     The n₊ labels with σ_i = 1 are flipped; with e' the training error on the flipped data, a draw is 2(n₊/n − e').
+    Its expectation is the Rademacher complexity.
 
-    Its expectation is the Rademacher complexity. Parameters as for `permutation_complexity`.
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from outsample import StumpClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+    >>> round(float(expected_discrepancy(StumpClassifier(), X, y, random_state=0).value), 3)
+    0.646
     """
     return _complexity("expected discrepancy", RademacherSigns(), estimator, X, y, centred=True, **options)
 

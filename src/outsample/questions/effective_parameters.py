@@ -37,6 +37,7 @@ def effective_parameters(
     Returns
     -------
     (models,)
+        One number per model, simplest first.
 
     Examples
     --------

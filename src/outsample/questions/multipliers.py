@@ -48,7 +48,28 @@ def gaussian_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **opti
     """G = E_g max_h (1/n) Σ g_i h(x_i) with independent standard normal g_i; y only names the classes.
 
     The Rademacher complexity R is at most √(π/2) G (Bartlett & Mendelson 2002). The learner must take weights; a draw
-    is the fit to the labels sign(g_i) with weights |g_i|. Parameters as for `permutation_complexity`.
+    is the fit to labels by the sign of g_i, weighted by its size.
+
+    Parameters
+    ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`.
+
+    Returns
+    -------
+    Complexity
+        Its `value` is the complexity, `monte_carlo_error` its error over draws.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
+    >>> 0 < gaussian_complexity(stump, X, y, n_draws=10, random_state=0).value < 1
+    True
     """
     return multiplier_complexity(estimator, X, y, multiplier="gaussian", **options)
 
@@ -65,14 +86,26 @@ def multiplier_complexity(
 
     Parameters
     ----------
+    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
+    X, y : the data, with two classes.
     multiplier : "gaussian", "rademacher", "uniform" or "laplace", all of variance one, or a function of (generator, n)
         that returns n multipliers.
-    options : as for `permutation_complexity`; `fast` has no effect, because fits with new weights share no work.
+    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+        `permutation_complexity`; `fast` has no effect, because fits with new weights share no work.
 
     Returns
     -------
     Complexity
         In units of the multipliers: it may exceed 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
+    >>> 0 < multiplier_complexity(stump, X, y, multiplier="uniform", n_draws=10, random_state=0).value < 1
+    True
     """
     if callable(multiplier):
         name, draw = getattr(multiplier, "__name__", "own"), multiplier

@@ -68,13 +68,23 @@ def optuna_objective(
     groups : rows that belong together, for folds that respect them.
     random_state : seed of the folds, and of learners whose own random state is not set.
 
+    Returns
+    -------
+    OptunaObjective
+        A function of a trial, for `study.optimize`.
+
     Examples
     --------
-    >>> import optuna                                                                        # doctest: +SKIP
-    >>> space = {"max_depth": optuna.distributions.IntDistribution(1, 9)}                    # doctest: +SKIP
-    >>> objective = outsample.optuna_objective(DecisionTreeClassifier(), X, y, space)        # doctest: +SKIP
-    >>> study = optuna.create_study(direction="maximize", pruner=outsample.PairedPruner(objective))  # doctest: +SKIP
-    >>> study.optimize(objective, n_trials=50)                                               # doctest: +SKIP
+    >>> import optuna
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> space = {"max_depth": optuna.distributions.IntDistribution(1, 9)}
+    >>> objective = optuna_objective(DecisionTreeClassifier(), X, y, space, random_state=0)
+    >>> study = optuna.create_study(direction="maximize", pruner=PairedPruner(objective))
+    >>> study.optimize(objective, n_trials=3)
+    >>> len(study.trials)
+    3
     """
     if scoring is not None and loss is not None:
         raise ValueError("scoring and loss say the same thing; give one of them")
@@ -202,6 +212,18 @@ class PairedPruner:
     ----------
     objective : the objective of the study, from `optuna_objective`.
     z : standard errors by which a trial may be behind, as a quantile of the normal distribution.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> space = {"n_neighbors": optuna.distributions.IntDistribution(1, 50)}
+    >>> objective = optuna_objective(KNeighborsClassifier(), *load_iris(return_X_y=True), space, random_state=0)
+    >>> study = optuna.create_study(direction="maximize", pruner=PairedPruner(objective))
+    >>> study.optimize(objective, n_trials=3)
+    >>> study.best_value > 0.9
+    True
     """
 
     def __init__(self, objective: OptunaObjective, z: float = 1.28) -> None:

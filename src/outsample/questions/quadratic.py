@@ -67,6 +67,7 @@ def quadratic_leave_one_out(
     Returns
     -------
     QuadraticFit
+        The fit, the left-out predictions, and their risk.
 
     Raises
     ------
@@ -96,7 +97,8 @@ class QuadraticFit:
 
     Attributes
     ----------
-    coef : (p,), intercept : float
+    coef : (p,)
+    intercept : float
     fitted : (n,) predictions of the fit.
     left_out : (n,) predictions for each row by the quadratic expansion without it; not a number where a row is fitted
         by itself alone.
@@ -105,6 +107,15 @@ class QuadraticFit:
     risk : mean loss of the left-out predictions; infinite where one is not a number.
     standard_error : of `risk`, taking the losses of rows as independent.
     losses : (n,) losses of the left-out predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outsample import quadratic_leave_one_out
+    >>> X, y = np.arange(10.0).reshape(-1, 1), np.arange(10.0) ** 2
+    >>> found = quadratic_leave_one_out(lambda y, p: (y - p) ** 2, X, y)
+    >>> round(found.in_sample, 2), round(found.risk, 2)
+    (52.8, 99.43)
     """
 
     coef: Floats

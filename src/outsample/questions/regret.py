@@ -83,6 +83,16 @@ class RegretStudy:
     baseline : the criterion that held-out errors are compared with.
     errors : (learner, data set) → (splits, 1 + criteria), the held-out error of the best model, then of each choice.
     n_fits : (learner, data set) → (criteria,), mean number of learning episodes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from outsample import regret_study
+    >>> learners = {"k-NN": (KNeighborsClassifier(), {"n_neighbors": range(1, 20)})}
+    >>> study = regret_study(learners, {"iris": load_iris(return_X_y=True)}, ["kfold"], n_splits=2, n_jobs=1)
+    >>> study.criteria
+    ('kfold',)
     """
 
     criteria: tuple[str, ...]
@@ -239,6 +249,7 @@ def regret_study(
     learners : name → (estimator, param_grid).
     datasets : name → (X, y).
     criteria : criteria or their names, or a dict of them by any name.
+    n_splits : number of random splits.
     episodes : fits that criteria given by name may spend where they take such a number: draws, folds, left-out rows.
         None leaves them at their defaults. Criteria given as objects spend what they say.
     rule, loss : as in `outsample.compare`.

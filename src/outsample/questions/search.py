@@ -54,6 +54,8 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     param_grid : dict, or list of dicts, of parameter values to try. Values may be learners, which are cloned; the grid
         may name their parameters too, and may fill a step of a pipeline that is None or "passthrough". With rule
         "first-local-minimum" one parameter may be an endless iterator, simplest value first.
+    scoring : as `loss`, by scikit-learn's word: a scorer, its name, or several of them with `refit` naming one.
+    cv : folds, as in GridSearchCV: a search with `cv` cross-validates as that does.
     criterion : how the error on new data is estimated, see `outsample.criteria`.
     rule : how the model is chosen from the estimates, see `outsample.rules`.
     loss : as in `outsample.estimate`. None means zero-one for classifiers and squared for regressors; with
@@ -69,13 +71,16 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
         except that the exact expectations of linear smoothers become averages over draws.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
     verbose : above 0 the bar is shown from the start.
+    pre_dispatch : as in GridSearchCV, where scikit-learn's own loop serves.
+    return_train_score : whether `cv_results_` has scores of the rows fitted.
 
     Attributes
     ----------
     best_params_, best_index_, best_score_, best_estimator_, cv_results_, refit_time_, n_features_in_,
     feature_names_in_, classes_ : as in GridSearchCV; scores are greater-is-better.
     curve_ : RiskCurve over all candidates, simplest first; risks are smaller-is-better.
-    estimate_ : ErrorEstimate of the chosen model. Choosing it made this estimate optimistic: see honest_score_.
+    estimate_ : ErrorEstimate of the chosen model. Choosing it made this estimate optimistic: see
+        `honest_score_`.
     honest_score_ : the error of the whole search (with `honest`).
     race_ : who was dropped when, by how much, and how likely that was a mistake (with criterion "race").
     oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
@@ -159,6 +164,24 @@ class RandomizedSearch(Search, RandomizedSearchCV):  # type: ignore[misc]
     As `GridSearch`, with `param_distributions` and `n_iter` of scikit-learn's RandomizedSearchCV in place of a grid;
     the sampling is seeded by `random_state`, as it is there. Settings race in batches, each against those that remained
     of the ones before, so that a budget of `Race(max_fits=…, max_seconds=…)` may end the search after any of them.
+
+    Parameters
+    ----------
+    estimator : any scikit-learn compatible classifier, regressor or pipeline.
+    param_distributions : dict, or list of dicts, of parameter → list of values or distribution with `rvs`.
+    n_iter : number of settings sampled.
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, random_state, error_score : as in `GridSearch`.
+    return_train_score, criterion, rule, loss, honest, store, fast, progress : as in `GridSearch`.
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> search = RandomizedSearch(Ridge(), {"alpha": loguniform(1e-3, 10)}, n_iter=20, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"])
+    20
     """
 
     _parameter_constraints = _constraints(RandomizedSearchCV)

@@ -58,6 +58,7 @@ def permutation_test(
     ----------
     estimator : any classifier, regressor, pipeline or search; all it does, including model selection, is repeated for
         every permutation. None for a statistic of (X, y).
+    X, y : the data.
     statistic : None for the score of the default loss (accuracy, minus squared error); a loss or scorer by name;
         "coefficient-norm" (‖β̂‖²), "best-score" (of a search); or a function of (fitted estimator, X, y) that is
         given the rows fitted, or with cv the rows left out.
@@ -80,6 +81,11 @@ def permutation_test(
         valid (Besag & Clifford 1991).
     random_state : seed of the permutations and of the learner, the same for every fit.
     n_jobs : joblib workers; the answer does not depend on it.
+
+    Returns
+    -------
+    PermutationTest
+        `statistic`, `pvalue`, `null`, and `plot()`.
 
     Examples
     --------

@@ -117,6 +117,22 @@ class SealedTest:
 
     Each look makes the next one worth less: a model chosen among several by their errors here has a lower error here
     than on new data.
+
+    Parameters
+    ----------
+    part : the rows of the test set, from `split`.
+    store : path of a file in which looks are counted, for all processes that name it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from outsample import split
+    >>> parts = split(*load_iris(return_X_y=True))
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(parts.X_train, parts.y_train)
+    >>> result = parts.test.evaluate(tree)
+    >>> parts.test.n_looks
+    1
     """
 
     def __init__(self, part: _Part, store: StorePath = None) -> None:
@@ -201,6 +217,14 @@ class Parts:
     test : the sealed test set.
     train_rows, validation_rows : positions of these rows in the data.
     sample_weight_train, sample_weight_validation, groups_train, groups_validation : None where none were given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from outsample import split
+    >>> parts = split(*load_iris(return_X_y=True))
+    >>> len(parts.y_train), len(parts.y_validation)
+    (90, 30)
     """
 
     X_train: Any

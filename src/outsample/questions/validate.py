@@ -93,6 +93,17 @@ class Validation:
     refitted : their model, fitted to training and validation set together; None where it was not asked for.
     estimate : the risk on the validation set with its error bars. Having been chosen on it makes it optimistic.
     curve : risks of all candidates, simplest first: `in_sample` on the training set, `out_sample` on the other.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from outsample import split, validate
+    >>> parts = split(*load_iris(return_X_y=True))
+    >>> sets = parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
+    >>> found = validate(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, *sets)
+    >>> found.predictor.n_samples_fit_, found.refitted.n_samples_fit_
+    (90, 120)
     """
 
     best_params: dict[str, Any]
