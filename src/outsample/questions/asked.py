@@ -17,6 +17,7 @@ from outsample.data.tables import Table
 from outsample.losses.choice import LossLike
 from outsample.questions.metrics import Scoring, reads_predictions
 from outsample.rules import RuleLike, as_rule, minimum
+from outsample.running.callbacks import watched
 from outsample.running.progress import Progress
 from outsample.running.run import RandomState
 from outsample.running.store import StorePath
@@ -149,11 +150,10 @@ class Asked:
         """Whether nothing is asked for, or watched, that happens in scikit-learn's own loop only."""
         usual = self.fast and not self.return_train_score and reads_predictions(self.scoring)
         given = any(value is not None for value in params.values())
-        watched = any("_skl_callbacks" in vars(each) for each in (self, self.estimator))
         # Loggers replace `fit` of scikit-learn's classes, and make a run of every fit that happens outside it.
         logged = "fit" in vars(next(kind for kind in type(self).__mro__ if kind.__module__.startswith("sklearn.")))
         drawn = isinstance(self.random_state, np.random.RandomState)  # trying would draw from it
-        return usual and not (given or watched or logged or drawn) and _known_folds(self.cv)
+        return usual and not (given or watched(self) or logged or drawn) and _known_folds(self.cv)
 
     def _wants_loop(self, metadata: Metadata, criterion: Criterion) -> str | None:
         """What is asked for that our evidence could serve, but not in scikit-learn's sense."""

@@ -39,7 +39,7 @@ from outsample.questions.posed import Posed, Told, opened, questions_of
 from outsample.questions.results import CvResults, our_columns, outcome_of_results, results_table
 from outsample.questions.told import fitted_by, own_state, stand_ins, standing_in, told_estimator
 from outsample.rules import as_rule, minimum
-from outsample.running.callbacks import FitsDone, Tasks
+from outsample.running.callbacks import FitsDone, Tasks, unwatched
 from outsample.running.fits import setting_key
 from outsample.running.progress import TerminalProgress
 from outsample.running.run import REAL_FIT, ROW_SPLITS, child_integer, seed_sequence
@@ -95,7 +95,7 @@ class Search(Asked, Fitted):
         if metadata.strangers:
             raise TypeError(f"{why}, and criterion {criterion.name!r} does not pass it on; use cv=")
         posed = self._posed(X, y, metadata, settings, learner, criterion, metrics)
-        return Told(posed, None if self.honest is None else clone(self), self.return_train_score)
+        return Told(posed, None if self.honest is None else unwatched(clone(self)), self.return_train_score)
 
     def _exactly(self, X: Table, y: Any, criterion: Criterion, metrics: dict[str, Any]) -> Told | None:
         """What fast paths found where they give scikit-learn's own numbers; None where its loop is to serve.

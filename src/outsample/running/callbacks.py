@@ -15,6 +15,18 @@ from outsample.running.progress import Progress, silent
 EVALUATION = "candidate-split-evaluation"
 
 
+def watched(search: Any) -> bool:
+    """Whether callbacks are set on a search, on its estimator, or on anything that is a parameter of it."""
+    return any("_skl_callbacks" in getattr(each, "__dict__", {}) for each in (search, *search.get_params().values()))
+
+
+def unwatched(search: Any) -> Any:
+    """The search without callbacks of its own."""
+    if hasattr(search, "set_callbacks"):
+        search.set_callbacks()
+    return search
+
+
 class Tasks:
     """Progress that is passed on, and shown to callbacks as tasks below a context: one per fit.
 
