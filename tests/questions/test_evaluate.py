@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier
@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import (
     f1_score,
+    get_scorer,
     log_loss,
     make_scorer,
     mean_absolute_error,
@@ -235,15 +236,52 @@ class Scored(Told):
         return np.asarray(X)[:, 0]
 
 
+def ranked(rng, n, distance):
+    """(rows, labels): two normal distributions this far apart, an area of Φ(distance/√2)."""
+    y = rng.permutation(np.arange(n) % 5 < 2).astype(int)
+    return (distance * y + rng.normal(size=n))[:, None], y
+
+
 def test_standard_error_of_roc_auc_against_delong():
-    rng = np.random.default_rng(5)
-    y = np.repeat([0, 1], [120, 80])
-    score = y + rng.normal(size=200)
-    wins = (score[y == 1][:, None] > score[y == 0]).astype(float)
+    score, y = ranked(np.random.default_rng(5), 200, 1.0)
+    wins = (score[y == 1] > score[y == 0].T).astype(float)
     expected = math.sqrt(np.var(wins.mean(axis=1), ddof=1) / 80 + np.var(wins.mean(axis=0), ddof=1) / 120)
-    found = evaluate(Scored(), score[:, None], y, "roc_auc")
+    found = evaluate(Scored(), score, y, "roc_auc")
     assert found.out_sample == pytest.approx(wins.mean())
-    assert found.standard_error == pytest.approx(expected, rel=0.12)
+    assert found.standard_error == pytest.approx(expected, rel=1e-9)
+    assert found.bags is None
+    low, high = stats.norm.interval(0.9, special.logit(wins.mean()), expected / (wins.mean() * (1 - wins.mean())))
+    assert found.interval(0.9) == pytest.approx(special.expit([low, high]), abs=2e-3)  # normal for Student's quantile
+
+
+@pytest.mark.parametrize("distance", [1.5, 3.0])
+def test_interval_of_roc_auc_covers_by_simulation_also_near_one(distance):
+    rng, truth = np.random.default_rng(6), stats.norm.cdf(distance / math.sqrt(2))
+    drawn = (evaluate(Scored(), *ranked(rng, 60, distance), "roc_auc").interval(0.9) for _ in range(250))
+    found, error = coverage(drawn, truth, 0.9)
+    assert 0.9 - 3 * error < found < 0.97
+
+
+def test_a_perfect_score_has_an_interval():
+    y = np.arange(30) % 2
+    for scorer in ("roc_auc", "f1", "balanced_accuracy", "matthews_corrcoef"):
+        found = evaluate(Scored(), y[:, None], y, scorer)
+        low, high = found.interval(0.9)
+        span = found.limits[1] - found.limits[0]
+        assert high == 1
+        assert low == pytest.approx(1 - span * (1 - 0.05 ** (1 / 30)))
+
+
+def test_standard_errors_of_scores_against_the_bootstrap():
+    X, y = ranked(np.random.default_rng(7), 300, 1.0)
+    model = DecisionTreeClassifier(max_leaf_nodes=4).fit(X, y)
+    rng = np.random.default_rng(8)
+    bags = [rng.integers(300, size=300) for _ in range(200)]
+    for scorer in ("f1", "balanced_accuracy", "average_precision"):
+        drawn = [get_scorer(scorer)(model, X[bag], y[bag]) for bag in bags]
+        found = evaluate(model, X, y, scorer)
+        assert found.bags is None
+        assert found.standard_error == pytest.approx(np.std(drawn), rel=0.15)
 
 
 def test_interval_with_groups_covers_by_simulation():
@@ -261,10 +299,14 @@ def test_interval_with_groups_covers_by_simulation():
     assert blind < honest - 0.1
 
 
+def area(model, X, y):
+    return roc_auc_score(y, model.decision_function(X))
+
+
 def test_a_score_undefined_on_some_bags_is_drawn_again():
     y = np.zeros(12, dtype=int)
     y[0] = 1
-    found = evaluate(Scored(), np.arange(12.0)[:, None], y, "roc_auc", n_bags=50)
+    found = evaluate(Scored(), np.arange(12.0)[:, None], y, area, n_bags=50)
     assert len(found.bags) == 50
     assert np.isfinite(found.bags).all()
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from outsample.checks import one_of, probability
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.running.arrays import Floats
 
-METHODS = ("exact", "normal", "bootstrap", "hoeffding")
+METHODS = ("exact", "normal", "logit", "bootstrap", "hoeffding")
+
+# A score nearer than this to an end of its range is at the end, but for rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,8 @@ class Evaluation(ErrorEstimate):
     Attributes
     ----------
     method : the interval that fits the loss: "exact" for zero-one loss, "normal" where every row has a loss or an
-        influence value, "bootstrap" for other losses of whole sets.
+        influence value, "logit" for influence values of a score with a least and a greatest value, "bootstrap" for
+        other losses of whole sets.
     effective_n : number of independent rows of equal weight that carry the same information.
     limits : the least and the greatest value that the error can have.
     span : width of the range of a single loss; None where it is not bounded or not known.
@@ -61,6 +65,9 @@ class Evaluation(ErrorEstimate):
             "exact" is the interval of Clopper & Pearson (1934) for the share of wrong predictions: its coverage is at
             least `level`. With weights or groups it is taken at the effective number of rows (Korn & Graubard 1998).
             "normal" is Student's t around the mean of the losses, or of the influence values of a score.
+            "logit" is the same on the scale of log((s − a)/(b − s)) for a score s between a and b (Pepe 2003 for
+            the area under the curve), which keeps its level near a and b. At a or b itself it is the exact interval
+            of no error among as many rows.
             "bootstrap" has the percentiles of the error over sets of rows drawn with replacement, at the level that
             makes up for the divisor n and for Student's t (Hesterberg 2015).
             "hoeffding" is out_sample ± w √(ln(2/δ)/(2n)), δ = 1 − level, for losses of a range of width w: at least
@@ -89,6 +96,20 @@ class Evaluation(ErrorEstimate):
             )
         half = float(stats.t.ppf(0.5 + level / 2, self.freedom)) * self.standard_error
         return self.out_sample - half, self.out_sample + half
+
+    def _logit_interval(self, level: float) -> tuple[float, float]:
+        if self.method != "logit":
+            raise self._refusal("logit", "scores with a least and a greatest value", self.method)
+        least, greatest = self.limits
+        width = greatest - least
+        share = (self.out_sample - least) / width
+        if ROUNDING < share < 1 - ROUNDING:
+            half = (self._normal_interval(level)[1] - self.out_sample) / width / (share * (1 - share))
+            low, high = special.expit(special.logit(share) + np.array([-half, half])).tolist()
+        else:
+            beyond = 1 - ((1 - level) / 2) ** (1 / self.effective_n)
+            low, high = (0.0, beyond) if share < 0.5 else (1 - beyond, 1.0)
+        return least + low * width, least + high * width
 
     def _bootstrap_interval(self, level: float) -> tuple[float, float]:
         if self.bags is None or not self.freedom:

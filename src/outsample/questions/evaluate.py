@@ -84,11 +84,14 @@ def evaluate(
 
 
 def row_values(loss: Loss, y: Array, prediction: Array, weight: Floats | None) -> Floats | None:
-    """One number per row whose mean is the risk, (n,); None where the loss has none.
+    """One number per row whose mean is the risk, (n,); None where they are not known exactly.
 
-    The loss of each row, for losses that have one. The only place that asks a loss for them here.
+    The loss of each row, or of a scorer that `losses.scorers` knows the score plus the influence of the row on it.
     """
-    return np.asarray(loss.pointwise(y, prediction), dtype=np.float64) if loss.per_row else None
+    if loss.jackknifed:
+        return None
+    values = loss.row_values(y, prediction, weight)
+    return values if np.isfinite(values).all() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +165,7 @@ class _Judged:
             freedom=self._freedom,
             held_out=effective if exact and bounded else None,
             notes=self._notes(),
-            method="exact" if exact else "normal" if bags is None else "bootstrap",
+            method=_method(loss, bags is not None),
             effective_n=effective,
             limits=(least, greatest),
             span=greatest - least if bounded else None,
@@ -227,6 +230,15 @@ class _Judged:
         if self.grouped:
             return (f"{self._n_units} groups are taken as independent, not their rows",)
         return ()
+
+
+def _method(loss: Loss, drawn: bool) -> str:
+    """The interval that fits a loss, as in `Evaluation.method`; `drawn` says whether rows were drawn."""
+    if loss.unit_interval:
+        return "exact"
+    if drawn:
+        return "bootstrap"
+    return "normal" if loss.per_row or not np.isfinite(loss.range).all() else "logit"
 
 
 def _chosen_loss(loss: LossLike, target: Target, model: BaseEstimator, weighted: bool) -> tuple[Loss, str]:
