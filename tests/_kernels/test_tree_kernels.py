@@ -210,6 +210,27 @@ def test_every_smaller_tree_is_the_start_of_a_larger_one(n_classes, criterion, p
         np.testing.assert_array_equal(smaller.sums, larger.sums[: len(smaller.sums)])
 
 
+@pytest.mark.parametrize("per_node", [False, True])
+@pytest.mark.parametrize(("n", "decimals"), [(30, 1), (400, 1), (2500, 2)])
+def test_rows_left_out_against_growth_on_the_other_rows(n, decimals, per_node):
+    rng = np.random.default_rng(n)
+    X = np.round(rng.normal(size=(n, 3)), decimals).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=n) > 0).astype(np.int64)
+    stopping = Stopping(max_leaves=25, max_depth=99, min_split=2, min_leaf=1, min_decrease=0.0)
+    for folds in (rng.permutation(n), np.arange(n) % 2, np.arange(n) // (n - 4)):
+        growths = Grower(X, "entropy", stopping, 2, None, per_node).grow_without(y, folds, 2)
+        for fold, growth in enumerate(growths):
+            kept = folds != fold
+            (other,) = Grower(X[kept], "entropy", stopping, 2, None, per_node).grow(y[None, kept], with_leaves=True)
+            np.testing.assert_array_equal(growth.split, other.split)
+            np.testing.assert_array_equal(growth.column, other.column)
+            np.testing.assert_array_equal(growth.sums, other.sums)
+            np.testing.assert_array_equal(growth.leaf[kept], other.leaf)
+            assert (growth.leaf[~kept] == -1).all()
+    with pytest.raises(ValueError, match="two classes without weights"):
+        next(Grower(X, "entropy", stopping, 3, None).grow_without(y, folds, 2))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
 def test_many_leaves_and_the_samples_they_hold(n_classes):
     rng = np.random.default_rng(3)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from outsample._kernels.trees.classes import FEW_CLASSES
 from outsample._kernels.trees.gains import LOW_HALF, RULES, SHIFT
 from outsample._kernels.trees.growth import ChannelScratch, grow_tree, make_channel_scratch
-from outsample._kernels.trees.histograms import bin_sizes, lanes_for, roots_of, unlabelled_root
+from outsample._kernels.trees.histograms import bin_sizes, lanes_for, root_without, roots_of, unlabelled_root
 from outsample._kernels.trees.leaves import LEAF, make_place, n_listed, plant
 from outsample._kernels.trees.presort import FINENESS, LARGEST_SORTED, Presorted, presort
 from outsample._kernels.trees.two_classes import TwoClassScratch, make_two_class_scratch
@@ -38,6 +38,7 @@ __all__ = [
     "grow",
     "lanes_for",
     "presort",
+    "root_without",
     "roots_of",
     "unlabelled_root",
     "warmup",
@@ -147,7 +148,7 @@ class Grown(NamedTuple):
     total : (2 leaves − 1, channels) int64
         Sums of the channels in every node.
     leaf : (n,) int32 or (0,)
-        The node every sample ends in, if asked for.
+        The node every sample ends in, if asked for; −1 for samples left out.
     """
 
     split: Integers
@@ -156,7 +157,15 @@ class Grown(NamedTuple):
     leaf: NDArray[np.int32]
 
 
-def grow(table: Presorted, points: Array, rules: Rules, space: Workspace, with_leaf: bool, root: Integers) -> Grown:
+def grow(
+    table: Presorted,
+    points: Array,
+    rules: Rules,
+    space: Workspace,
+    with_leaf: bool,
+    root: Integers,
+    out: Integers | None = None,
+) -> Grown:
     """Grow one tree.
 
     Parameters
@@ -166,6 +175,7 @@ def grow(table: Presorted, points: Array, rules: Rules, space: Workspace, with_l
         value and squared value in whole units, and the bits of the value as a float.
     with_leaf : whether to return the node every sample ends in
     root : the histogram of the whole table at level 0, packed (`roots_of`), or without labels (`unlabelled_root`)
+    out : samples that are left out, for packed labels only; `root` has been made without them (`root_without`)
 
     Notes
     -----
@@ -184,7 +194,7 @@ def grow(table: Presorted, points: Array, rules: Rules, space: Workspace, with_l
     split, column = np.empty((2, max(known.max_leaves - 1, 1)), np.int64)
     total = np.empty((2 * known.max_leaves - 1, known.n_channels), np.int64)
     known.least_gain, known.least_spread, known.square_unit = rules.least_gain, rules.least_spread, rules.square_unit
-    plant(place, points if rules.packed else 0)
+    plant(place, points if rules.packed else 0, out)
     counts[0] = root
     if rules.packed:
         place.leaves.total[0] = total[0, 0] = root[: table.offsets[0, 1]].sum()

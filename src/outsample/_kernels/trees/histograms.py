@@ -208,6 +208,13 @@ def roots_of(table: Presorted, sizes: Integers, Y: NDArray[np.uint8]) -> Integer
     return roots
 
 
+def root_without(table: Presorted, root: Integers, y: NDArray[np.uint8], out: Integers) -> Integers:
+    """A packed histogram of `roots_of`, (cells,), without the samples `out`; `y` (n,) are its labels."""
+    left = root.copy()
+    np.subtract.at(left, table.cells[out], (UNIT + y[out])[:, None])
+    return left
+
+
 @njit(**LENT)
 def add_ones(cells, Y, bits, words, counted, roots):
     """Add the labels of every draw to `roots` (draws, cells); lanes of so many bits can count the largest bin.

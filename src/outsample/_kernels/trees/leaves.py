@@ -49,10 +49,10 @@ class Place(NamedTuple):
     state : (n,) uint16, or uint32 where there are many leaves
         2 · slot + label of each sample; with channels the last bit is zero. It is read in random order, so it should
         fit into the processor's cache.
-    moved : (2, 2 · leaves) of the same type
+    moved : (2, 2 · (leaves + 1)) of the same type
         The new state of a sample when its leaf is split, by side (stays, moves) and present state.
-    leaves : (leaves,) of type LEAF
-        The leaf in each slot.
+    leaves : (leaves + 1,) of type LEAF
+        The leaf in each slot. The last slot is that of samples left out: its node is −1, and it is never split.
     waiting : (leaves,) int64
         Slots of the leaves that wait to be split, the next one last.
     free : int64
@@ -69,13 +69,15 @@ class Place(NamedTuple):
 
 def make_place(n: int, max_leaves: int, n_histograms: int) -> Place:
     """Memory for the growth of trees on n samples."""
-    narrow = np.uint16 if max_leaves <= 2**15 else np.uint32
-    moved: Array = np.tile(np.arange(2 * max_leaves), (2, 1)).astype(narrow)
+    narrow = np.uint16 if max_leaves < 2**15 else np.uint32
+    moved: Array = np.tile(np.arange(2 * (max_leaves + 1)), (2, 1)).astype(narrow)
+    leaves = np.empty(max_leaves + 1, LEAF).view(np.recarray)
+    leaves.node[-1] = NONE
     return Place(
         samples=np.empty(n_listed(n, max_leaves), np.uint32),
         state=np.empty(n, narrow),
         moved=moved,
-        leaves=np.empty(max_leaves, LEAF).view(np.recarray),
+        leaves=leaves,
         waiting=np.empty(max_leaves, np.int64),
         free=np.empty(n_histograms, np.int64),
     )
@@ -86,8 +88,8 @@ def n_listed(n: int, max_leaves: int) -> int:
     return n + math.ceil(n / 2 * math.log2(max_leaves))
 
 
-def plant(place: Place, labels: Array | int) -> None:
-    """Start with one leaf that holds every sample, and histogram 0.
+def plant(place: Place, labels: Array | int, out: Integers | None = None) -> None:
+    """Start with one leaf that holds every sample but those left out, and histogram 0.
 
     The last histogram is never given to a leaf: it serves those that have none of their own.
     """
@@ -96,6 +98,9 @@ def plant(place: Place, labels: Array | int) -> None:
     place.state[:] = labels
     place.leaves[0] = np.zeros((), LEAF)
     place.leaves.end[0] = place.leaves.n_samples[0] = n
+    if out is not None:
+        place.state[out] = 2 * (place.leaves.size - 1)
+        place.leaves.n_samples[0] = n - out.size
     place.free[:] = np.arange(1, place.free.size + 1)
 
 
@@ -228,7 +233,7 @@ def wrong_answers(X, split, column, leaf, answers, X_new, y_new, wrong):
 
     Parameters
     ----------
-    X : (n, d) float32 the samples the tree was grown on; leaf (n,) the node each ends in
+    X : (n, d) float32 the samples; leaf (n,) the node each ends in, −1 for those the tree was grown without
     split, column : (leaves − 1,) the node and the column of each split, in the order of growth
     answers : (nodes,) class of each node
     X_new, y_new : (m, d) float32, (m,)

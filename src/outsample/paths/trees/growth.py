@@ -62,7 +62,7 @@ class Growth:
     mass : (nodes,) weight of each node
     sums : (nodes, K) weight of each class, or (nodes, 1) weighted sum of y − `center`
     center, squares : of a regression, the origin of the sums and the weighted sum of (y − center)²
-    leaf : (n,) the node each sample ends in, if asked for
+    leaf : (n,) the node each sample ends in, if asked for; −1 for samples left out
     column : (leaves − 1,) the column of each split
     """
 
@@ -151,6 +151,30 @@ class Grower:
             yield from growths
         self._spaces.extend(spaces)
 
+    def grow_without(self, y: Array, folds: Integers, n_folds: int) -> Iterator[Growth]:
+        """The tree grown on all rows but those of one fold, for folds 0 … n_folds − 1, with leaves.
+
+        X stays sorted: the rows of a fold are taken out of the histograms. For two classes without weights only.
+
+        Parameters
+        ----------
+        y : (n,) the labels
+        folds : (n,) the fold of each row
+        """
+        if not self._rules.packed:
+            raise ValueError("rows can only be left out of trees of two classes without weights")
+        threads, n_histograms = self._shape_of_work(n_folds)
+        spaces = [self._workspace(n_histograms) for _ in range(threads)]
+        ((labels, root),) = self._tasks(y[None])
+
+        def tree(fold: int, thread: int) -> Growth:
+            out = np.flatnonzero(folds == fold)
+            rest = self._kernel.root_without(self._table, root, labels, out)
+            return self._tree(labels, rest, spaces[thread], with_leaves=True, out=out)
+
+        yield from in_order(tree, range(n_folds), threads)
+        self._spaces.extend(spaces)
+
     def _tasks(self, Y: Array) -> list[tuple[Array, Integers]]:
         """Each label vector with the histogram of its root; channels of labels are counted by the kernel."""
         if not self._rules.packed:
@@ -166,9 +190,11 @@ class Grower:
             return space
         return self._kernel.Workspace(self._table, self._rules, n_histograms)
 
-    def _tree(self, y: Array, root: Integers, space: Workspace, with_leaves: bool) -> Growth:
+    def _tree(
+        self, y: Array, root: Integers, space: Workspace, with_leaves: bool, out: Integers | None = None
+    ) -> Growth:
         points, origin, rules = self._points(y, space)
-        grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root)
+        grown = self._kernel.grow(self._table, points, rules, space, with_leaves, root, out)
         mass, sums = self._node_sums(grown.total, origin.unit)
         return Growth(grown.split, mass, sums, origin.center, origin.squares, grown.leaf, grown.column)
 
