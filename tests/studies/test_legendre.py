@@ -154,3 +154,13 @@ def test_table_1_drawn_against_theorem_3():
         drawn, exact = (result.value("ê_gen", model, case) for case in ("over permutations", "Theorem 3"))
         assert drawn.ours == pytest.approx(exact.ours, abs=4 * drawn.standard_error)
     assert "selects the linear fit; the linear fit is the better one" in str(result)
+
+
+def test_the_permuted_numbers_of_the_slides_are_those_of_seven_points():
+    result = table1.run(100)
+    slides = [finding for finding in result.findings if finding.quantity == "slides"]
+    assert len(slides) == 10
+    assert all(finding.agrees == "yes" for finding in slides)
+    # No other number of points gives both printed means of e_in within rounding, whatever the variance.
+    fit = [n for n in range(6, 40) if 0.045 / 0.125 <= (1 - 4 / (n - 1)) / (1 - 1 / (n - 1)) <= 0.055 / 0.115]
+    assert fit == [7]

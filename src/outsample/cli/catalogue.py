@@ -52,13 +52,14 @@ def reproduce(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
 ) -> None:
     """Run a study again: the paper's, and our own."""
-    from outsample.studies.study import STUDIES, study_named
+    from outsample.studies.study import EVERYTHING, STUDIES, run_all, study_named
 
     if name is None or name == "--help":
         print(context.get_help())
-        print(f"studies: {', '.join(STUDIES)}")
+        print(f"studies: {', '.join(STUDIES)}; {EVERYTHING} for all of them")
         return
-    study_named(name).main(list(context.args))
+    run = run_all if name == EVERYTHING else study_named(name).main
+    run(list(context.args))
 
 
 def warmup() -> None:

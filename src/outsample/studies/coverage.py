@@ -6,7 +6,7 @@ sets of this size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 import outsample
 from outsample.running.arrays import Array, Floats
 from outsample.running.workers import results_of
+from outsample.studies.result import File, Finding, StudyResult, save
 from outsample.studies.study import study
 
 TRAINING_SETS_FOR_EXPECTATION = 500
@@ -90,12 +91,21 @@ def usual_criteria() -> dict[str, tuple[Any, str]]:
     }
 
 
-@study("problems")
-def coverage(n: int = 60, seed: int = 0, level: float = 0.9, n_jobs: int | None = None) -> str:
+@study("problems", n=5)
+def coverage(n: int = 60, seed: int = 0, level: float = 0.9, n_jobs: int | None = None, out: File = None) -> str:
     """Coverage of nominal intervals on simulated data with known truth."""
     frame = coverage_study(n, level, random_state=seed, n_jobs=n_jobs)
     table = frame.to_string(index=False, float_format=lambda value: f"{value:.3f}")
-    return f"nominal {level:.0%} intervals over {n} data sets per simulation\n{table}"
+    title = f"nominal {level:.0%} intervals over {n} data sets per simulation"
+    save(StudyResult("coverage", title, tuple(_findings(frame))), out)
+    return f"{title}\n{table}"
+
+
+def _findings(frame: pd.DataFrame) -> Iterator[Finding]:
+    """Every number of the table: one panel of a figure per simulation and column."""
+    for column in frame.columns[2:]:
+        for simulation, interval, value in zip(frame["simulation"], frame["interval"], frame[column], strict=True):
+            yield Finding(f"{simulation}: {column}", interval, column, float(value))
 
 
 def coverage_study(

@@ -31,7 +31,7 @@ SHOWN = (1, 2, 3, 6, 9)
 """Degrees whose polynomials are drawn, beside the one chosen."""
 
 
-@study("problems")
+@study("problems", n=20)
 def degrees(
     n: int = 200,
     seed: int = 0,

@@ -23,6 +23,7 @@ import outsample.bounds as theorems
 from outsample.bounds import Bound
 from outsample.hypotheses import HypothesisSet, StumpClassifier, threshold_hypotheses
 from outsample.running.arrays import Array, Floats
+from outsample.studies.result import File, Finding, StudyResult, save
 from outsample.studies.study import study
 
 SETTINGS = ((30, 0.05), (30, 0.3), (100, 0.1), (300, 0.2))
@@ -58,6 +59,15 @@ class BoundsHold:
         """Whether every bound held in at least 1 − delta of the problems."""
         return bool((self.frequency >= 1 - self.delta).all())
 
+    def findings(self) -> tuple[Finding, ...]:
+        """Every number of the table, one panel of a figure per column."""
+        columns = {"held": self.frequency, "vacuous": self.vacuous, "bound": self.mean, "truth": self.truth}
+        return tuple(
+            Finding(quantity, name, quantity, float(value))
+            for quantity, values in columns.items()
+            for name, value in zip(self.names, values, strict=True)
+        )
+
     def __str__(self) -> str:
         head = f"{'bound':24}{'held':>8}{'printed':>9}{'vacuous':>9}{'mean':>8}{'truth':>8}"
         columns = (self.frequency, self.printed_frequency, self.vacuous, self.mean, self.truth)
@@ -69,9 +79,15 @@ class BoundsHold:
         return "\n".join([head, *rows, f"{verdict}: {self.n_problems} problems, at least {1 - self.delta:g} required"])
 
 
-@study("problems")
-def bounds(n: int = 200, seed: int = 0, delta: float = 0.05) -> BoundsHold:
+@study("problems", n=40)
+def bounds(n: int = 200, seed: int = 0, delta: float = 0.05, out: File = None) -> BoundsHold:
     """How often each bound holds, on simulated problems with known errors."""
+    found = _bounds_hold(n, seed, delta)
+    save(StudyResult("bounds", f"How often each bound held in {n} problems", found.findings()), out)
+    return found
+
+
+def _bounds_hold(n: int, seed: int, delta: float) -> BoundsHold:
     rng = np.random.default_rng(seed)
     found: dict[str, list[tuple[float, float, float]]] = {}
     for k in range(n):

@@ -43,7 +43,7 @@ SHARES = (50, 40, 30, 20, 10)
 NOISE = 0.1
 
 
-@study("splits")
+@study("splits", n=15)
 def table7(
     n: int = 1000,
     seed: int = 0,
@@ -76,7 +76,7 @@ def table7(
     return save(result, out)
 
 
-@study("splits")
+@study("splits", n=15)
 def imbalance(
     n: int = 1000,
     seed: int = 0,

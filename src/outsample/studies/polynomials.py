@@ -72,7 +72,7 @@ MOMENTS = {
 SHARE, DIGIT = {"bias²": 0.05, "variance": 0.05}, {"bias²": 0.001, "variance": 0.005}
 
 
-@study("trials")
+@study("trials", n=20_000)
 def table3(
     n: int = 100_000,
     seed: int = 0,
@@ -136,7 +136,7 @@ def _draw_tails(order: Trials, ridge: Trials) -> Draw:
     return draw
 
 
-@study("trials")
+@study("trials", n=20_000)
 def table4(
     n: int = 100_000,
     seed: int = 0,
@@ -153,7 +153,7 @@ def table4(
     return save(StudyResult("table4", title, findings_of([rows])), out)
 
 
-@study("trials")
+@study("trials", n=20_000)
 def figure3(
     n: int = 100_000,
     seed: int = 0,
@@ -198,7 +198,7 @@ def _draw_means(both: list[Trials]) -> Draw:
     return draw
 
 
-@study("trials")
+@study("trials", n=20_000)
 def figure6(
     n: int = 100_000,
     seed: int = 0,

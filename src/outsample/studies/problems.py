@@ -27,7 +27,7 @@ PRINTED = {
 }
 
 
-@study("tables")
+@study("tables", n=len(DATASETS))
 def table2(
     n: int = len(DATASETS),
     seed: int = 0,
@@ -62,7 +62,7 @@ def table2(
     return save(StudyResult("table2", "Table 2: the real data [paper]", tuple(findings), notes), out)
 
 
-@study("points")
+@study("points", n=300)
 def figure4(
     n: int = 300,
     seed: int = 0,

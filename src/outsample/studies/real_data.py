@@ -10,17 +10,23 @@ free, all rows are left out and 100 label vectors are drawn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from outsample.checks import whole_number
 from outsample.datasets import Dataset, PlaneProblem, plane_problem
 from outsample.running.progress import Progress
-from outsample.studies.result import Draw, File, StudyResult, findings_of, save
-from outsample.studies.splits import LEARNERS, Budget, Regrets, Work, claim_lines, real_sets, regret_findings, regrets
+from outsample.studies.result import File, StudyResult, findings_of, save
+from outsample.studies.splits import (
+    LEARNERS,
+    Budget,
+    Regrets,
+    Work,
+    claim_lines,
+    real_sets,
+    regret_drawing,
+    regret_findings,
+    regrets,
+)
 from outsample.studies.study import study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Results = dict[tuple[str, str], Regrets]
 """(data set, learner) → regrets."""
@@ -72,7 +78,7 @@ CLAIMS5 = (
 )
 
 
-@study("splits")
+@study("splits", n=8)
 def table6(
     n: int = 1000,
     seed: int = 0,
@@ -99,7 +105,7 @@ def table6(
     return save(_result("table6", title, results, TABLE6, CLAIMS6), out)
 
 
-@study("splits")
+@study("splits", n=3, draws=30)
 def table5(
     n: int = 1000,
     seed: int = 0,
@@ -166,30 +172,9 @@ def _result(
         if of == learner
     ]
     notes = (AGREEMENT, *claim_lines(claims, results))
-    return StudyResult(name, title, findings_of(rows), notes, _draw(results))
+    return StudyResult(name, title, findings_of(rows), notes, regret_drawing(results))
 
 
 def _band(case: str) -> float:
     """Agreement is not judged on the simulated problem: the paper's region is another."""
     return float("nan") if case == "Simulated" else BAND
-
-
-def _draw(results: Results) -> Draw:
-    """A figure of regrets with standard errors, one panel per learner."""
-
-    def draw(figure: Figure) -> None:
-        learners = list(dict.fromkeys(learner for _, learner in results))
-        axes = figure.subplots(1, len(learners), squeeze=False)[0]
-        for ax, learner in zip(axes, learners, strict=True):
-            cases = [case for case, of in results if of == learner]
-            for m, method in enumerate(results[cases[0], learner].methods):
-                points = [results[case, learner].regret(method) for case in cases]
-                at = [k + 0.15 * m for k in range(len(cases))]
-                values, errors = zip(*points, strict=True)
-                ax.errorbar(at, values, yerr=errors, fmt="o", label=method)
-            ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right")
-            ax.set(title=learner)
-        axes[0].set(ylabel="regret")
-        axes[0].legend()
-
-    return draw

@@ -104,7 +104,7 @@ class StudyResult:
     title : one line.
     findings : every number, in the order of printing.
     notes : sentences on what was done and what holds.
-    draw : draws the study's figure on an empty matplotlib figure; None where there is none.
+    draw : draws the study's figure on an empty matplotlib figure; None draws the findings as they are.
     """
 
     name: str
@@ -133,15 +133,14 @@ class StudyResult:
         return "\n".join(part for part in parts if part)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write NAME.csv, NAME.txt and, where there is a figure, NAME.png; returns the files."""
+        """Write NAME.csv, NAME.txt and NAME.png; returns the files."""
         home = Path(folder)
         home.mkdir(parents=True, exist_ok=True)
         files = [home / f"{self.name}.csv", home / f"{self.name}.txt"]
         self.to_frame().to_csv(files[0], index=False)
         files[1].write_text(f"{self}\n", encoding="utf-8")
-        if self.draw is not None:
-            files.append(home / f"{self.name}.png")
-            _save(self.draw, files[-1])
+        files.append(home / f"{self.name}.png")
+        _save(self.draw or drawn_findings(self.findings), files[-1])
         return files
 
 
@@ -150,6 +149,31 @@ def save(result: StudyResult, out: File) -> StudyResult:
     if out is not None:
         result.write(out)
     return result
+
+
+def drawn_findings(findings: Sequence[Finding]) -> Draw:
+    """A figure of any findings: one panel per quantity, one colour per method, the printed values as crosses."""
+
+    def draw(figure: Figure) -> None:
+        quantities = list(dict.fromkeys(finding.quantity for finding in findings))
+        columns = min(len(quantities), 3)
+        axes = figure.subplots(-(-len(quantities) // columns), columns, squeeze=False).ravel()
+        for ax, quantity in zip(axes, quantities, strict=False):
+            own = [finding for finding in findings if finding.quantity == quantity]
+            cases = list(dict.fromkeys(finding.case for finding in own))
+            for method in dict.fromkeys(finding.method for finding in own):
+                shown = [finding for finding in own if finding.method == method]
+                places = [cases.index(finding.case) for finding in shown]
+                errors = [0.0 if math.isnan(finding.standard_error) else finding.standard_error for finding in shown]
+                ax.errorbar(places, [finding.ours for finding in shown], yerr=errors, fmt="o", label=method)
+                ax.plot(places, [finding.paper for finding in shown], "kx")
+            ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right", fontsize="small")
+            ax.set(title=quantity)
+        for ax in axes[len(quantities) :]:
+            ax.set_visible(False)
+        axes[0].legend(fontsize="small")
+
+    return draw
 
 
 def findings_of(rows: Iterable[Finding | Iterable[Finding]]) -> tuple[Finding, ...]:

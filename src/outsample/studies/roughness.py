@@ -32,7 +32,7 @@ BLOCK = 20
 """Fits in one unit of work."""
 
 
-@study("episodes")
+@study("episodes", n=40)
 def figure5(
     n: int = 200,
     seed: int = 0,

@@ -37,7 +37,7 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-@study("problems")
+@study("problems", n=4)
 def selection(
     n: int = 100,
     seed: int = 0,

@@ -8,8 +8,9 @@ by their true or held-out error. Regret is a ratio of means over splits: Σ (e_o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
@@ -23,7 +24,10 @@ from outsample.running.progress import Progress
 from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.error_curves import ErrorCurves, Models, Neighbors, Trees
-from outsample.studies.result import File, Finding
+from outsample.studies.result import Draw, File, Finding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 N_FOLDS = 10
 EQUAL = 1e-12
@@ -100,12 +104,17 @@ def selected_errors(
     return np.concatenate([[truth.min()], truth[chosen]]), chosen
 
 
+def train_and_test(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(a random three quarters of n rows, the others)."""
+    order = rng.permutation(n)
+    return order[: 3 * n // 4], order[3 * n // 4 :]
+
+
 def one_split(
     X: Array, y: Array, models: Models, budget: Budget, rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Selection on a random three quarters of the rows, judged on the last quarter; see `selected_errors`."""
-    order = rng.permutation(len(y))
-    train, test = order[: 3 * len(y) // 4], order[3 * len(y) // 4 :]
+    train, test = train_and_test(len(y), rng)
     return selected_errors(models, X[train], y[train], lambda curves: curves.error_on(X[test], y[test]), budget, rng)
 
 
@@ -242,3 +251,22 @@ def claim_lines(claims: Iterable[tuple[str, str, str]], results: dict[tuple[str,
                 heard[word].append(f"{case} ({lead})")
         told = "; ".join(f"{word}: {', '.join(cases)}" for word, cases in heard.items() if cases)
         yield f"{method} ≤ {other} with {learner}: {told or 'not studied'}"
+
+
+def regret_drawing(results: Mapping[tuple[str, str], Regrets]) -> Draw:
+    """A figure of regrets with standard errors by (data set, learner), one panel per learner."""
+
+    def draw(figure: Figure) -> None:
+        learners = list(dict.fromkeys(learner for _, learner in results))
+        axes = figure.subplots(1, len(learners), squeeze=False)[0]
+        for ax, learner in zip(axes, learners, strict=True):
+            cases = [case for case, of in results if of == learner]
+            for m, method in enumerate(results[cases[0], learner].methods):
+                values, errors = zip(*(results[case, learner].regret(method) for case in cases), strict=True)
+                ax.errorbar([k + 0.12 * m for k in range(len(cases))], values, yerr=errors, fmt="o", label=method)
+            ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right")
+            ax.set(title=learner)
+        axes[0].set(ylabel="regret")
+        axes[0].legend()
+
+    return draw

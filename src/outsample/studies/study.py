@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from outsample.checks import entry
@@ -33,7 +34,12 @@ STUDIES = {
     "bounds": "guarantees",
     "degrees": "degrees",
     "selection": "selection",
+    "criteria": "own_criteria",
 }
+
+
+QUICK_FOLDER = "reproduced"
+"""Where quick studies leave their picture unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +51,37 @@ class Study(Generic[P, R]):
     run : its first parameter n is the size of the study; the result prints as a table. Studies of the paper have
         run(n=…, seed=0, store=None, data_home=None, out=None, n_jobs=None, progress=None) -> StudyResult.
     unit : what n counts, in the plural.
+    quick : parameters with which it takes less than a minute.
     """
 
     run: Callable[P, R]
     unit: str
+    quick: Mapping[str, Any]
 
     def main(self, arguments: list[str] | None = None) -> None:
         """Run the study with options of the command line, by default those of the process, and print the result."""
+        given = vars(self._parser().parse_args(arguments))
+        short = given.pop("quick")
         run: Callable[..., R] = self.run
-        print(run(**vars(self._parser().parse_args(arguments))))
+        print(run(**(self.short if short else {}) | given))
+
+    @property
+    def short(self) -> dict[str, Any]:
+        """Parameters of the quick form: few units, and a folder for the picture."""
+        return {"out": QUICK_FOLDER} | dict(self.quick)
 
     def _parser(self) -> argparse.ArgumentParser:
         parser = argparse.ArgumentParser(
             prog=f"outsample reproduce {self.run.__name__}",
             description=(self.run.__doc__ or "").strip().split("\n")[0],
+            argument_default=argparse.SUPPRESS,
         )
         for name, parameter in inspect.signature(self.run).parameters.items():
             flags, settings = self._option(name, parameter.default)
-            parser.add_argument(*flags, dest=name, default=parameter.default, **settings)
+            parser.add_argument(*flags, dest=name, **settings)
+        sizes = ", ".join(f"{name} = {value}" for name, value in self.quick.items())
+        told = f"a picture in less than a minute, in the folder {QUICK_FOLDER} unless --out names one: {sizes}"
+        parser.add_argument("--quick", action="store_true", default=False, help=told)
         return parser
 
     def _option(self, name: str, default: object) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -71,9 +90,9 @@ class Study(Generic[P, R]):
         return OPTIONS[name]
 
 
-def study(unit: str) -> Callable[[Callable[P, R]], Study[P, R]]:
-    """Decorator: the function is the `run` of a study of n units."""
-    return lambda run: Study(run, unit)
+def study(unit: str, **quick: object) -> Callable[[Callable[P, R]], Study[P, R]]:
+    """Decorator: the function is the `run` of a study of n units, and `quick` are parameters for less than a minute."""
+    return lambda run: Study(run, unit, quick)
 
 
 def study_named(name: str) -> Study[..., Any]:
@@ -81,6 +100,47 @@ def study_named(name: str) -> Study[..., Any]:
     module = import_module(f"outsample.studies.{entry('study', name, STUDIES)}")
     found: Study[..., Any] = getattr(module, name)
     return found
+
+
+EVERYTHING = "all"
+"""Stands for all studies, one after the other."""
+
+
+def run_all(arguments: list[str] | None = None) -> None:
+    """Run every study with the options that all of them share; one that cannot be run does not stop the others."""
+    given = vars(_shared_parser().parse_args(arguments))
+    short, folder, failed = given.pop("quick"), given.pop("store", None), []
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in STUDIES:
+        found = study_named(name)
+        stored = {} if folder is None else {"store": Path(folder) / f"{name}.sqlite"}
+        settings = (found.short if short else {}) | given | stored
+        known = inspect.signature(found.run).parameters
+        print(f"== {name}", flush=True)
+        try:
+            print(found.run(**{key: value for key, value in settings.items() if key in known}), flush=True)
+        except (OSError, ValueError) as error:
+            failed.append(name)
+            print(f"{name} could not be run: {error}", flush=True)
+    if failed:
+        raise ValueError(f"{len(failed)} of {len(STUDIES)} studies could not be run: {', '.join(failed)}")
+
+
+def _shared_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"outsample reproduce {EVERYTHING}",
+        description="Every study, one after the other, with its own size.",
+        argument_default=argparse.SUPPRESS,
+    )
+    for name in ("seed", "data_home", "out", "n_jobs", "progress"):
+        flags, settings = OPTIONS[name]
+        parser.add_argument(*flags, dest=name, **settings)
+    told = "folder of SQLite files, one per study: a run that was stopped goes on where it was"
+    parser.add_argument("--store", dest="store", help=told)
+    told = f"every study in less than a minute, its picture in the folder {QUICK_FOLDER} unless --out names one"
+    parser.add_argument("--quick", action="store_true", default=False, help=told)
+    return parser
 
 
 def _names(text: str) -> list[str]:
