@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from outsample.datasets import plane_problem
 from outsample.running.progress import silent
 from outsample.studies.degrees import CUBIC, DEGREES, degrees
+from outsample.studies.faces import FACES, FEMALE, SHOWN, figure1
 from outsample.studies.problems import PRINTED, figure4, table2
 from outsample.studies.selection import CRITERIA, LEAVES, _regrets, selection
 
@@ -53,3 +55,29 @@ def test_the_region_is_drawn(tmp_path):
     drawn = plane_problem().region(np.random.default_rng(0).random((20_000, 2)))
     assert found.findings[0].ours == pytest.approx(drawn.mean(), abs=0.02)
     assert (tmp_path / "figure4.png").stat().st_size > 5000
+
+
+def test_the_faces_of_figures_1_and_2(tmp_path):
+    found = figure1.run(n=2000, out=tmp_path)
+    drawn = [finding for finding in found.findings if finding.method == "as drawn"]
+    assert [round(100 * finding.ours) for finding in drawn] == [11, 33, 17, 28]
+    assert all(finding.agrees == "yes" for finding in drawn)
+    assert "real labels: roundish face or long hair is female" in str(found)
+    assert "permuted ones: long hair or dark skin is female" in str(found)
+    assert SHOWN.sum() == FEMALE.sum() == 9
+    # Six errors: three men in boxes, three women without.
+    boxed = FACES[:, 1] | FACES[:, 2]
+    assert [(boxed[SHOWN == 0] == 1).sum(), (boxed[SHOWN == 1] == 0).sum()] == [3, 3]
+    assert (tmp_path / "figure1.png").stat().st_size > 5000
+
+
+def test_the_mean_optimism_of_the_faces_against_enumeration():
+    found = figure1.run(n=4000).value("optimism", "mean over permutations")
+    rules = [FACES[:, a] | FACES[:, b] for a, b in ((0, 1), (0, 2), (1, 2))]
+    errors = []
+    for women in itertools.combinations(range(18), 9):
+        y = np.zeros(18, int)
+        y[list(women)] = 1
+        errors.append(min((y != rule).mean() for rule in rules))
+    # The labels are balanced, so that any rule is wrong on half of all pairs.
+    assert found.ours == pytest.approx(0.5 - np.mean(errors), abs=4 * found.standard_error)

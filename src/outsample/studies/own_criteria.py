@@ -79,7 +79,7 @@ LEARNERS: Mapping[str, Learner] = {
 }
 
 
-@study("splits", n=3)
+@study("splits", n=2)
 def criteria(
     n: int = 200,
     seed: int = 0,

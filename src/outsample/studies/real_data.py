@@ -105,7 +105,7 @@ def table6(
     return save(_result("table6", title, results, TABLE6, CLAIMS6), out)
 
 
-@study("splits", n=3, draws=30)
+@study("splits", n=2, draws=30)
 def table5(
     n: int = 1000,
     seed: int = 0,

@@ -25,6 +25,7 @@ STUDIES = {
     "table5": "real_data",
     "table6": "real_data",
     "table7": "plane",
+    "figure1": "faces",
     "figure3": "polynomials",
     "figure4": "problems",
     "figure5": "roughness",
