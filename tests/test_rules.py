@@ -121,6 +121,15 @@ def test_literal_rule_asks_all_richer_models_to_be_within_the_bar():
         one_standard_error_literal(curve([1.0, 2.0]))
 
 
+def test_literal_rule_against_two_loops():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        risks, errors = rng.random(6), 0.4 * rng.random(6)
+        apart = [max((abs(risks[j] - risks[k]) for j in range(k + 1, 6)), default=0.0) for k in range(6)]
+        first = next(k for k in range(6) if apart[k] <= errors[k])
+        assert one_standard_error_literal(curve(risks, standard_error=errors)) == first
+
+
 def naive_percentile(losses):
     """Ng's rule in two loops."""
     models, n = losses.shape

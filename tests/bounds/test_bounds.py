@@ -228,6 +228,9 @@ def test_corollary_4_from_its_own_terms_against_the_bound_by_complexity():
 
 def test_lemma_7_by_simulation():
     """B_in ≤ value of one draw + √((2/n) ln(1/δ)) in at least 1 − δ of the draws."""
+    assert bounds.one_label_bootstrap_bound(complexity=0.2, n=50, delta=0.1).value == pytest.approx(
+        0.2 + math.sqrt(math.log(10) / 25)
+    )
     rng = np.random.default_rng(1)
     y = np.where(rng.random(30) < 0.4, 1, -1)
     hypotheses = stump_hypotheses(rng.normal(size=(30, 2)))

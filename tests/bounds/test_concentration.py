@@ -56,6 +56,12 @@ def test_subadditive_tail_against_the_binomial_distribution():
     assert bounds.subadditive_tail(5, n * p) == 1.0
 
 
+def test_tails_against_their_formulas():
+    assert bounds.self_bounding_upper_tail(6.0, 10.0) == pytest.approx(math.exp(-36 / 24))
+    assert bounds.self_bounding_lower_tail(6.0, 10.0) == pytest.approx(math.exp(-36 / 20))
+    assert bounds.subadditive_tail(40.0, 2.0) == pytest.approx(math.exp(-20 * math.log(2)))
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="t must be positive"):
         bounds.mcdiarmid_tail(0.0, [1.0])

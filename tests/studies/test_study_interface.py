@@ -100,8 +100,9 @@ def test_noise_study_at_one_level(monkeypatch):
     monkeypatch.setitem(LEARNERS, "trees, gain per node", Trees(max_leaves=10))
     monkeypatch.setattr(plane, "NOISE_LEVELS", {20: (0.28, 0.26, 0.26)})
     result = plane.table7.run(2, n_jobs=1, progress=silent)
-    assert len(result.findings) == 6
+    assert len(result.findings) == 12
     assert all(finding.ours >= 0 and finding.agrees == "" for finding in result.findings)
+    assert result.value("k-NN, held out", "Perm.").ours != result.value("k-NN", "Perm.").ours
     with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         plane.table7.run(0)
 

@@ -1,7 +1,9 @@
 """Training and validation risk over the degree of a polynomial: Figure 1 of the notes on validation.
 
 Ten training points determine a polynomial of degree nine: there the training risk is zero, and the validation risk
-jumps. The notes show a data set as a picture; here the points lie about a cubic.
+jumps. The notes show a data set as a picture. Here the points lie about a cubic; nine training points are equally
+spaced and the tenth is close to one of them. All degrees from 3 to 8 can pass between these two and are level on the
+validation set, as in the notes; degree nine must meet both.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 CUBIC = LegendreProblem(np.array([0.0, 0.6, -0.3, 1.0]), noise_variance=0.02)
 N_TRAINING = N_VALIDATION = 10
 DEGREES = range(1, N_TRAINING)
+CLOSE = 0.01
+"""Distance of the two training points that are close to each other."""
 SHOWN = (1, 2, 3, 6, 9)
 """Degrees whose polynomials are drawn, beside the one chosen."""
 
@@ -83,8 +87,11 @@ Points = tuple[Floats, Floats, Floats, Floats]
 
 def _data(seed: int, i: int) -> Points:
     rng = child_generator(np.random.SeedSequence(seed), i)
-    X, y = CUBIC.sample(N_TRAINING + N_VALIDATION, rng)
-    return X[:N_TRAINING], y[:N_TRAINING], X[N_TRAINING:], y[N_TRAINING:]
+    spaced = np.linspace(-1, 1, N_TRAINING - 1)
+    x = np.append(spaced, rng.choice(spaced[:-1]) + CLOSE)
+    noise = np.sqrt(CUBIC.noise_variance) * rng.standard_normal(N_TRAINING)
+    y = np.polynomial.legendre.legval(x, CUBIC.coefficients) + noise
+    return x[:, None], y, *CUBIC.sample(N_VALIDATION, rng)
 
 
 def _validation(X: Floats, y: Floats, X_validation: Floats, y_validation: Floats) -> Validation:

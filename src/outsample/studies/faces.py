@@ -98,17 +98,18 @@ def _draw(said: Array) -> Draw:
         ):
             for side in (0, 1):
                 for k, i in enumerate(np.flatnonzero(labels == side)):
-                    _face(ax, 4 * side + k % 3, -(k // 3), *FACES[i], boxed=rule[i] == 1)
+                    _face(ax, 4 * side + k % 3, -(k // 3), FACES[i], boxed=rule[i] == 1)
             ax.set(title=f"{title}: left men, right women", xlim=(-0.7, 6.7), ylim=(-2.8, 0.8), aspect="equal")
             ax.axis("off")
 
     return draw
 
 
-def _face(ax: Any, x: float, y: float, roundish: int, long_hair: int, dark: int, boxed: bool) -> None:
+def _face(ax: Any, x: float, y: float, features: Array, *, boxed: bool) -> None:
     """One face; a red box says that the rule takes it for female."""
     from matplotlib.patches import Ellipse, Rectangle
 
+    roundish, long_hair, dark = features
     width = 0.62 if roundish else 0.4
     if long_hair:
         ax.add_patch(Rectangle((x - width / 2 - 0.06, y - 0.4), width + 0.12, 0.6, color="saddlebrown"))

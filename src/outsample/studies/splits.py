@@ -155,18 +155,28 @@ GRID_SIDE = 100
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """A learner on a problem: a data set to be split, or a simulation to be drawn from."""
+    """A learner on a problem: a data set to be split, or a simulation to be drawn from.
+
+    Attributes
+    ----------
+    held_out : whether models of simulated data are judged on a quarter of the points, like those of real data, instead
+        of by their true error.
+    """
 
     problem: Dataset | PlaneProblem
     name: str
     learner: str
     budget: Budget
+    held_out: bool = False
 
     @property
     def unit(self) -> str:
         """Its name in a store."""
         fits = self.budget
-        own = joblib.hash((self.problem.X, self.problem.y))[:12] if isinstance(self.problem, Dataset) else "simulated"
+        if isinstance(self.problem, Dataset):
+            own = joblib.hash((self.problem.X, self.problem.y))[:12]
+        else:
+            own = "simulated, held out" if self.held_out else "simulated"
         return f"{self.name}/{own}/{self.learner}/{fits.labels}-{fits.left_out}-{int(fits.folds)}"
 
 
@@ -211,6 +221,8 @@ def _one(work: Work, seed: int, s: int) -> tuple[Array, ...]:
     if isinstance(problem, Dataset):
         return one_split(problem.X, problem.y, models, work.budget, rng)
     X, y = problem.sample(N_SIMULATED, rng)
+    if work.held_out:
+        return one_split(X, y, models, work.budget, rng)
     points, region, probability = problem.grid(GRID_SIDE)
     return selected_errors(
         models,
