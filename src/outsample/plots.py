@@ -65,6 +65,7 @@ def race(record: RaceRecord, ax: Axes | None = None) -> Axes:
     """The mean loss of every candidate after each round: those that left in grey with a cross, the winner in colour."""
     ax = _axes(ax)
     rounds = np.arange(1, len(record.order) + 1)
+    over_size = record.unit != "fold"
     for c in range(len(record.reason)):
         known = ~np.isnan(record.risk[:, c])
         if c == record.leader or not known.any():
@@ -78,9 +79,9 @@ def race(record: RaceRecord, ax: Axes | None = None) -> Axes:
         ax.plot([], [], "o-", color=COLOURS[5], linewidth=1, label="remained")
     won = ", ".join(f"{name}={_label(value)}" for name, value in record.params[record.leader].items()) or "the model"
     ax.plot(rounds, record.risk[:, record.leader], "o-", color=COLOURS[1], linewidth=2, zorder=5, label=f"won: {won}")
-    ax.set_xticks(rounds)
-    ax.set_xlabel("folds")
-    ax.set_ylabel("mean loss so far")
+    ax.set_xticks(rounds, [str(trees) for trees in record.order] if over_size else None)
+    ax.set_xlabel(f"{record.unit}s")
+    ax.set_ylabel("mean loss of rows left out" if over_size else "mean loss so far")
     ax.set_title(f"{len(record.reason)} candidates, {record.n_fits} fits", fontsize="medium")
     return _legend(ax)
 

@@ -9,14 +9,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from outsample.checks import probability, whole_number
+from outsample.checks import one_of, probability, whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve, mean_of_known
-from outsample.data.learners import FitError
+from outsample.data.learners import FitError, last_step, with_params
+from outsample.evidence.fold_race import FoldRace
 from outsample.evidence.folds import shuffled_folds
 from outsample.evidence.race import RaceRun, Rules
+from outsample.evidence.size_race import FEWEST, SizeRace
+from outsample.paths.growing import objection_to_growth
+from outsample.paths.out_of_bag import SIZE
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, is_number_of_folds
 from outsample.running.arrays import Floats
@@ -28,19 +32,22 @@ ORDER_OF_FOLDS = 6
 
 @dataclass(frozen=True, eq=False)
 class Race(Criterion):
-    """All candidates, of all paths and learners of a grid, go over the same folds in random order; losers are dropped.
+    """All candidates, of all paths and learners of a grid, go through the same rounds, and losers are dropped.
 
-    After every fold each candidate is compared with the leader by the paired losses of all rows tested so far. One that
-    is better than the leader with a probability below 1 − confidence is dropped. The race is over when one candidate is
-    left; when the expected loss of taking the leader now, against the answer of all folds, is below `tolerance` of its
-    risk; or when nobody is better than guessing after three folds. Models of one path come off one fit per fold, so
-    that only parameters that are refitted cost. Of candidates that lost alike on every row of half the folds the
-    simplest is kept.
+    A round is a fold, in random order. After every fold each candidate is compared with the leader by the paired losses
+    of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped.
+    The race is over when one candidate is left; when the expected loss of taking the leader now, against the answer of
+    all folds, is below `tolerance` of its risk; or when nobody is better than guessing after three folds. Models of one
+    path come off one fit per fold, so that only parameters that are refitted cost. Of candidates that lost alike on
+    every row of half the folds the simplest is kept. Estimates the error of a model fitted to the training share of the
+    rows, as cross-validation does: the mean over the folds that a candidate was tested on, all of them for the winner.
 
-    Estimates the error of a model fitted to the training share of the rows, as cross-validation does: the mean over the
-    folds that a candidate was tested on, all of them for the winner. `standard_error` takes the losses of rows as
-    independent. What the folds of dropped candidates were is in `n_splits` of the record, `RiskCurve.race`.
-    `in_sample` is known of a single model only: no candidate of a search is fitted to all rows.
+    Forests and bags race over size instead: every candidate starts with few trees, those that can still win get more,
+    and the winner all of them, which makes it the forest that a fit in one go gives. Rows out of bag judge them, as in
+    `OutOfBag`, so that the estimate is that of a forest of the full size fitted to all rows.
+
+    `standard_error` takes the losses of rows as independent. How far dropped candidates came is in the record,
+    `RiskCurve.race`. `in_sample` is known of a single model and of forests: no other candidate is fitted to all rows.
 
     Parameters
     ----------
@@ -51,6 +58,8 @@ class Race(Criterion):
     finish : whether the winner is tested on the remaining folds too, for the sake of its estimate.
     batch_size : candidates that start together; each further batch races against those that remained. None for all.
     max_fits, max_seconds : budgets that end the race with the best so far.
+    over : what a round brings: "folds"; "size", for forests and bags alone; or "auto", which is size where all
+        candidates are such and `cv` is a number, and folds elsewhere.
 
     Examples
     --------
@@ -71,6 +80,7 @@ class Race(Criterion):
     batch_size: int | None = None
     max_fits: int | None = None
     max_seconds: float | None = None
+    over: str = "auto"
 
     name: ClassVar[str] = "race"
     stands_for_scikit_learn: ClassVar[bool] = True
@@ -88,6 +98,8 @@ class Race(Criterion):
         if limit is not None and not (isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0):
             raise ValueError(f"max_seconds must be None or a positive number, got {limit!r}")
 
+        object.__setattr__(self, "over", one_of("over", self.over, ("auto", "folds", "size")))
+
     def splits(self, problem: Problem) -> Splits:
         """The folds, which are the same for all candidates."""
         if is_number_of_folds(self.cv) and problem.groups is None:
@@ -98,7 +110,7 @@ class Race(Criterion):
         curve, failures = self.together([problem])
         if failures:
             raise next(iter(failures.values()))
-        if len(curve) > 1:
+        if len(curve) > 1 or not np.isnan(curve.in_sample).any():
             return curve
         # A single model is no race: one more fit tells its in-sample risk.
         return replace(
@@ -109,28 +121,42 @@ class Race(Criterion):
         )
 
     def together(self, problems: Sequence[Problem]) -> tuple[RiskCurve, dict[int, FitError]]:
-        start, first = time.perf_counter(), problems[0]
-        splits = self.splits(first)
-        order = child_generator(first.seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
-        run = RaceRun(problems, splits, order, self._rules)
+        start = time.perf_counter()
+        run, curve = (self._over_size if self._races_over_size(problems) else self._over_folds)(problems)
+        return replace(curve, seconds=time.perf_counter() - start), run.failures
+
+    def _races_over_size(self, problems: Sequence[Problem]) -> bool:
+        """Whether rounds bring more trees; raises ValueError where they should and cannot."""
+        if self.over == "folds" or (self.over == "auto" and not is_number_of_folds(self.cv)):
+            return False
+        reason = _why_not_size(problems)
+        if reason is not None and self.over == "size":
+            raise ValueError(f'over="size" {reason}; use over="folds" instead')
+        return reason is None
+
+    def _over_folds(self, problems: Sequence[Problem]) -> tuple[RaceRun, RiskCurve]:
+        splits = self.splits(problems[0])
+        order = child_generator(problems[0].seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
+        run = FoldRace(problems, splits, order, self._rules)
         record = run.run()
-        curve = RiskCurve.joined([self._of_problem(p, run, places) for p, places in _places(problems)])
-        table = _table(run, first)
-        curve = replace(
-            curve,
-            race=record,
-            n_fits=record.n_fits,
-            left_out=table.within_size(),
-            notes=(*splits.notes, record.summary),
-            seconds=time.perf_counter() - start,
-        )
-        return curve, run.failures
+        curve = RiskCurve.joined([self._by_folds(p, run, places) for p, places in _places(problems)])
+        table = _table(run, problems[0]).within_size()
+        notes = (*splits.notes, record.summary)
+        return run, replace(curve, race=record, n_fits=record.n_fits, left_out=table, notes=notes)
+
+    def _over_size(self, problems: Sequence[Problem]) -> tuple[RaceRun, RiskCurve]:
+        run = SizeRace(problems, self._rules)
+        record = run.run()
+        curve = RiskCurve.joined([self._by_size(p, run, places) for p, places in _places(problems)])
+        table = LeftOut(run.last_losses(), problems[0].weight).within_size()
+        run.offer(record.leader)
+        return run, replace(curve, race=record, n_fits=record.n_fits, left_out=table, notes=(record.summary,))
 
     @property
     def _rules(self) -> Rules:
         return Rules(self.confidence, self.tolerance, self.finish, self.batch_size, self.max_fits, self.max_seconds)
 
-    def _of_problem(self, problem: Problem, run: RaceRun, places: slice) -> RiskCurve:
+    def _by_folds(self, problem: Problem, run: FoldRace, places: slice) -> RiskCurve:
         """The curve of one path, its models at `places` among all candidates."""
         unknown = np.full(len(problem.path), np.nan)
         share = np.mean([len(fold.train) for fold in run.splits.folds]) / problem.n_samples
@@ -143,6 +169,44 @@ class Race(Criterion):
             standard_error=_standard_errors(run, places),
         )
 
+    def _by_size(self, problem: Problem, run: SizeRace, places: slice) -> RiskCurve:
+        """The same of forests."""
+        found = run.found[places]
+        return problem.curve(
+            in_sample=np.array([np.nan if it is None else float(it.in_sample[0]) for it in found]),
+            out_sample=np.array([np.nan if it is None else float(it.risk[0]) for it in found]),
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, of an ensemble fitted to all rows",
+            n_fits=0,
+            standard_error=_errors_of_rows(run.last_losses()[places], problem.weight),
+        )
+
+
+def _why_not_size(problems: Sequence[Problem]) -> str | None:
+    """Why a race of these models cannot be over size; None where it can."""
+    for problem in problems:
+        if problem.groups is not None:
+            return "cannot keep groups together: bags draw single rows"
+        if problem.path.pairwise or not problem.loss.reads_predictions:
+            return "needs a table of columns and a loss of predictions"
+        for params in problem.path.params:
+            learner = with_params(problem.path.estimator, params)
+            reason = objection_to_growth(learner)
+            if reason is not None:
+                return reason
+            if last_step(learner).get_params()[SIZE] < 2 * FEWEST:
+                return f"needs forests of {2 * FEWEST} trees or more"
+    return None
+
+
+def _errors_of_rows(losses: Floats, weight: Floats | None) -> Floats:
+    """Standard error of the mean over the known losses of each candidate, (candidates,)."""
+    errors = np.full(len(losses), np.nan)
+    for c, known in enumerate(~np.isnan(losses)):
+        if known.any():
+            errors[c] = error_of_mean(losses[c, known][None], None if weight is None else weight[known])[0]
+    return errors
+
 
 def _places(problems: Sequence[Problem]) -> list[tuple[Problem, slice]]:
     """(problem, places of its models among those of all)."""
@@ -150,7 +214,7 @@ def _places(problems: Sequence[Problem]) -> list[tuple[Problem, slice]]:
     return [(p, slice(int(end) - len(p.path), int(end))) for p, end in zip(problems, ends, strict=True)]
 
 
-def _standard_errors(run: RaceRun, places: slice) -> Floats:
+def _standard_errors(run: FoldRace, places: slice) -> Floats:
     """Of the mean loss of each candidate over the rows it was tested on, or over folds for losses of whole sets."""
     errors = []
     for values in run.values[places]:
@@ -162,7 +226,7 @@ def _standard_errors(run: RaceRun, places: slice) -> Floats:
     return np.array(errors)
 
 
-def _table(run: RaceRun, problem: Problem) -> LeftOut:
+def _table(run: FoldRace, problem: Problem) -> LeftOut:
     """Losses of the rows that each candidate was tested on; nan elsewhere."""
     splits, n = run.splits, problem.n_samples
     return LeftOut(

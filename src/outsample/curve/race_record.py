@@ -28,7 +28,7 @@ class RaceRecord:
     Attributes
     ----------
     params : the setting of each candidate.
-    n_splits : (candidates,) folds that each candidate was tested on.
+    n_splits : (candidates,) folds that each candidate was tested on, or trees it has got where size was the race.
     reason : (candidates,) why each left the race: "worse", "alike" (another candidate, simpler or named first, lost the
         same on every row), "failed", "untried" (the budget was used up before it began); "" where it was still in it
         at the end.
@@ -37,10 +37,11 @@ class RaceRecord:
     error : (candidates,) standard error of `gap` around the mean over all rows of all folds.
     probability : (candidates,) of being better than the leader after all folds.
     risk : (rounds, candidates) mean loss over the rows of all rounds so far; nan once a candidate had left.
-    order : (rounds,) the fold of each round.
+    order : (rounds,) the fold of each round, or the trees of each forest after it.
     leader : the candidate that won.
     ended : why the race was over, as the end of a sentence.
-    n_fits : fits spent.
+    n_fits : fits spent; fits to fewer trees count as parts, rounded up together.
+    unit : what a round brings, "fold" or "tree".
     """
 
     params: Sequence[dict[str, Any]]
@@ -54,6 +55,12 @@ class RaceRecord:
     leader: int
     ended: str
     n_fits: int
+    unit: str = "fold"
+
+    @property
+    def amount(self) -> str:
+        """The word for `n_splits` in tables."""
+        return "n_splits" if self.unit == "fold" else f"n_{self.unit}s"
 
     @property
     def remaining(self) -> Rows:
@@ -72,11 +79,13 @@ class RaceRecord:
     def ranks(self) -> NDArray[np.int32]:
         """(candidates,) from 1: the winner, the others that remained, then those that left, the last to leave first.
 
-        Those that left after the same fold are ordered by their gap to the leader. Equal ones share the better rank.
+        Those that left after the same round are ordered by their gap to the leader. Equal ones share the better rank.
         """
         won, remained = np.arange(len(self.reason)) == self.leader, self.reason == REMAINED
         known = np.where(np.isnan(self.gap), np.inf, np.where(remained, self.standing, self.gap))
-        keys = list(zip(~won, ~remained, np.where(remained, 0, -self.n_splits), known, strict=True))
+        keys = list(
+            zip(~won, ~remained, np.where(remained, 0, -np.sum(~np.isnan(self.risk), axis=0)), known, strict=True)
+        )
         return np.array([1 + sum(other < key for other in keys) for key in keys], dtype=np.int32)
 
     def take(self, candidates: Rows) -> RaceRecord:
@@ -94,7 +103,8 @@ class RaceRecord:
         import pandas as pd
 
         settings = pd.DataFrame(list(self.params))
-        return pd.concat([settings, pd.DataFrame({name: getattr(self, name) for name in _COLUMNS})], axis=1)
+        columns = pd.DataFrame({name: getattr(self, name) for name in _COLUMNS})
+        return pd.concat([settings, columns.rename(columns={"n_splits": self.amount})], axis=1)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The mean loss of every candidate after each round; returns the matplotlib Axes."""

@@ -98,7 +98,7 @@ class OutOfBagFits:
     def __init__(self, problem: Problem, growths: Sequence[Growth], corrected: bool, seed: int) -> None:
         self.estimator, self.params, self.growths = problem.path.estimator, problem.path.params, growths
         self.X, self.labels, self.weight, self.seed = problem.X, problem.data.labels, problem.weight, seed
-        self.judge = _Judge(problem, corrected)
+        self.judge = OutOfBagJudge(problem, corrected)
         self.patched = is_patched(type(last_step(with_params(self.estimator, self.params[0]))))
         self.models: dict[int, Any] = {}
 
@@ -132,7 +132,7 @@ class OutOfBagFits:
         return found
 
 
-class _Judge:
+class OutOfBagJudge:
     """Turns what the estimators of an ensemble say into losses of rows and risks; picklable."""
 
     def __init__(self, problem: Problem, corrected: bool) -> None:
@@ -142,13 +142,26 @@ class _Judge:
 
     def answers(self, model: BaseEstimator, X: Any, sizes: Sequence[int]) -> tuple[Array, ...]:
         """The arrays of `Unseen` for the beginnings of an ensemble of these sizes, ascending."""
-        ensemble, votes, found = last_step(model), None, []
-        for opinion, unseen in opinions(ensemble, read_by_ensemble(model, X), self.response):
+        return self.further_answers(model, X, [(size, size) for size in sizes], None)[0]
+
+    def further_answers(
+        self, model: BaseEstimator, X: Any, points: Sequence[tuple[int, int]], votes: Votes | None
+    ) -> tuple[tuple[Array, ...], Votes | None]:
+        """(the arrays of `Unseen` at some points of an ensemble, the votes of all its estimators).
+
+        Parameters
+        ----------
+        points : (number of estimators that are asked, number that the ensemble will have when it is finished),
+            ascending: losses are corrected to the second.
+        votes : those of the first estimators, which are then not asked again.
+        """
+        ensemble, found = last_step(model), []
+        counted = 0 if votes is None else votes.size
+        for opinion, unseen in opinions(ensemble, read_by_ensemble(model, X), self.response, counted):
             votes = self._no_votes(ensemble, opinion) if votes is None else votes
             votes.add(opinion, unseen)
-            if votes.size in sizes:
-                found += [self._judged(votes)] * sizes.count(votes.size)
-        return tuple(np.stack(arrays) for arrays in zip(*found, strict=True))
+            found += [self._judged(votes, size) for asked, size in points if asked == votes.size]
+        return tuple(np.stack(arrays) for arrays in zip(*found, strict=True)), votes
 
     def own_answers(self, model: BaseEstimator, X: Any, sizes: Sequence[int]) -> tuple[Array, ...]:
         """The same from the out-of-bag predictions of the ensemble itself, which does not tell its bags."""
@@ -166,15 +179,16 @@ class _Judge:
         halved = self.corrected and not squares
         return no_votes(ensemble, opinion, self.response, n_splits if halved else 0, rng, self.y if squares else None)
 
-    def _judged(self, votes: Votes) -> tuple[Array, ...]:
+    def _judged(self, votes: Votes, size: int) -> tuple[Array, ...]:
+        """The arrays of `Unseen` by these votes, the losses those of an ensemble of this size."""
         known = votes.count > 0
         raw = self._response(votes.unseen, known)
         in_sample = self.loss.risk(self.y, self._response(votes.everyone), self.weight)
         losses = self._losses(known, raw)
         if not self.loss.per_row:
-            return raw, votes.count.copy(), in_sample, losses, self._set_risk(votes, raw)
+            return raw, votes.count.copy(), in_sample, losses, self._set_risk(votes, raw, size)
         if self.corrected and known.any():
-            losses = losses - self._pull(votes, losses) * (1 / np.maximum(votes.count, 1) - 1 / votes.size)
+            losses = losses - self._pull(votes, losses) * (1 / np.maximum(votes.count, 1) - 1 / size)
         risk = weighted_mean(losses[known], self._weight(known)) if known.any() else np.nan
         return raw, votes.count.copy(), in_sample, losses, np.asarray(risk)
 
@@ -223,7 +237,7 @@ class _Judge:
         found[twice] = pull
         return found
 
-    def _set_risk(self, votes: Votes, raw: Array) -> Array:
+    def _set_risk(self, votes: Votes, raw: Array, size: int) -> Array:
         """Risk of all rows together; halves are compared with the whole on the rows that have both."""
         known, twice = votes.count > 0, votes.count > 1
         risk = self._risk(known, raw)
@@ -234,5 +248,5 @@ class _Judge:
         of_halves = self.loss.risk(self.y[twice], halves, self._weight(twice)).mean()
         whole = risk if twice.all() else self._risk(twice, raw)
         more = np.mean(1 / counts[:, :, twice]) - np.mean(1 / votes.count[twice])
-        less = np.mean(1 / votes.count[known]) - 1 / votes.size
+        less = np.mean(1 / votes.count[known]) - 1 / size
         return np.asarray(risk - (of_halves - whole) * less / more)

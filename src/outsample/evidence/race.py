@@ -1,15 +1,17 @@
-"""A race: all candidates go over the same folds, and after every fold those that can no longer win are dropped.
+"""A race: all candidates go through the same rounds, and after every round those that can no longer win are dropped.
 
-The numbers of a candidate never depend on the others: folds, and the seeds of learners in them, are the same for all,
-and a candidate that is dropped keeps the numbers it had.
+A round is a fold that all are tested on (`evidence.fold_race`), or more trees for every forest (`evidence.size_race`).
+The numbers of a candidate never depend on the others: folds, and the seeds of learners, are the same for all, and a
+candidate that is dropped keeps the numbers it had.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -17,25 +19,20 @@ from scipy import stats
 from outsample.curve.left_out import error_of_mean
 from outsample.curve.race_record import ALIKE, FAILED, REMAINED, UNTRIED, WORSE, RaceRecord
 from outsample.data.learners import FitError
-from outsample.evidence.rows import FoldFits, FoldJudge, left_out_predictions
-from outsample.evidence.standings import Standings, expected_loss, standings
+from outsample.evidence.standings import Standings, standings
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
-from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats, Rows
-from outsample.running.run import StoredUnits
-from outsample.running.workers import results_of
 
-# Two candidates that have lost alike on this share of all rows, and on so many that with 95 % confidence they differ on
-# less than the tolerated share of them (the rule of three), need not be told apart. Fewer rows are not enough where
-# errors are rare: on recorded losses of support vector machines, after a third of the rows the choice was 2 % worse.
-ALIKE_ON, RULE_OF_THREE = 0.5, 3.0
-
-# Folds after which a race in which nobody is better than guessing is over.
-FOLDS_OF_GUESSING = 3
+# Two candidates that have lost alike on so many rows that with 95 % confidence they differ on less than the tolerated
+# share of them (the rule of three) need not be told apart.
+RULE_OF_THREE = 3.0
 
 Lap = tuple[Array, Array, Array]
-"""Of one fit: how many fits it cost, the risk of every model on the fold, (models,), their losses, (models, rows)."""
+"""Of one fit: how many fits it cost, the risk of every model in the round, (models,), their losses, (models, rows)."""
+
+Seen = tuple[Floats, Floats | None]
+"""Losses of some candidates on the rows that all of them have met, (candidates, rows); weights of these rows."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Entrant:
-    """Models that come off one fit per fold.
+    """Models that come off one fit per round.
 
     Attributes
     ----------
@@ -75,35 +72,74 @@ def entrants_of(problems: Sequence[Problem]) -> list[Entrant]:
     return found
 
 
-class RaceRun:
-    """One race, from the first fold to the record of it.
+class RaceRun(ABC):
+    """One race, from the first round to the record of it.
 
     Attributes
     ----------
     values : of each candidate its losses in each round so far.
-    risks : (folds, candidates) risk on each fold, nan where a candidate was not tested.
     failures : errors of candidates that could not be fitted, by candidate.
-    n_fits : fits so far.
-    writes_losses : whether single rows have losses; otherwise folds are judged as a whole.
+    spent : fits so far; those to fewer trees count as parts.
+    unit : the word for what a round brings.
+    rounds : (rounds,) the fold of each round, or the trees that every forest has after it.
     """
 
-    def __init__(self, problems: Sequence[Problem], splits: Splits, order: Rows, rules: Rules) -> None:
-        self.problem, self.splits, self.order, self.rules = problems[0], splits, order, rules
+    unit: str
+    rounds: Rows
+
+    def __init__(self, problems: Sequence[Problem], rules: Rules, rounds: Rows) -> None:
+        self.problem, self.rules, self.rounds = problems[0], rules, rounds
         self.entrants = entrants_of(problems)
         self.params = [params for problem in problems for params in problem.path.params]
         n = len(self.params)
         self.values: list[list[Floats]] = [[] for _ in range(n)]
-        self.risks = np.full((len(splits), n), np.nan)
         self.failures: dict[int, FitError] = {}
-        self._laps, self._known = _Laps(self.entrants, splits), _KnownLaps(self.entrants, splits)
-        self.writes_losses = self._known.judges[0].writes_losses
-        self.n_fits = self._known.n_fits
+        self.spent = 0.0
         self._started = time.perf_counter()
         self._reason = np.full(n, UNTRIED, dtype="U8")
         self._gap, self._error, self._chance = (np.full(n, np.nan) for _ in range(3))
-        self._risk_by_round = np.full((len(splits), n), np.nan)
-        self._weights = [self._weight(fold) for fold in order]
+        self._risk_by_round = np.full((len(rounds), n), np.nan)
         self._ended = ""
+
+    @abstractmethod
+    def _laps(self, entrants: list[int], r: int, alive: Rows) -> Iterator[tuple[int, Lap | FitError]]:
+        """(entrant, what its models lose in round r) of some entrants; only models that are alive count."""
+
+    @abstractmethod
+    def _seen(self, candidates: Rows, r: int) -> Seen:
+        """What the candidates have lost until the end of round r."""
+
+    @abstractmethod
+    def _loss_of_ending(self, alive: Rows, place: int, r: int) -> float:
+        """What is expected to be lost by taking the candidate at this place after round r, against all rounds."""
+
+    @abstractmethod
+    def _so_far(self, r: int) -> str:
+        """What the candidates have been through after round r, in words."""
+
+    @abstractmethod
+    def _tells_alike(self, r: int) -> bool:
+        """Whether candidates that have lost alike until round r are likely to do so for ever."""
+
+    @abstractmethod
+    def _may_be_guessing(self, r: int) -> bool:
+        """Whether a race in which nobody is better than guessing after round r is over."""
+
+    @abstractmethod
+    def _amounts(self) -> Rows:
+        """(candidates,) folds that each was tested on, or trees that it has got."""
+
+    def _cost(self, entrants: list[int], r: int) -> float:
+        """Fits that round r takes of some entrants."""
+        return float(len(entrants))
+
+    def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants
+        """Called when some entrants have been taken apart."""
+
+    @property
+    def n_fits(self) -> int:
+        """Fits so far, parts of them together."""
+        return math.ceil(self.spent - 1e-9)
 
     def run(self) -> RaceRecord:
         """All batches, one after the other, each against those that remained of the ones before."""
@@ -117,27 +153,29 @@ class RaceRun:
         if leader < 0:
             raise next(iter(self.failures.values()))
         self._reason[alive] = REMAINED
-        rounds = 1 + max(np.flatnonzero(~np.isnan(self._risk_by_round).all(axis=1)), default=-1)
+        n_rounds = 1 + max(np.flatnonzero(~np.isnan(self._risk_by_round).all(axis=1)), default=-1)
+        ended = self._why_budget() or self._ended
         if self.rules.finish:
             self._finish(leader)
         return RaceRecord(
             params=self.params,
-            n_splits=(~np.isnan(self.risks)).sum(axis=0),
+            n_splits=self._amounts(),
             reason=self._reason,
             gap=self._gap,
             error=self._error,
             probability=self._chance,
-            risk=self._risk_by_round[:rounds],
-            order=self.order[:rounds],
+            risk=self._risk_by_round[:n_rounds],
+            order=self.rounds[:n_rounds],
             leader=leader,
-            ended=self._ended,
+            ended=ended,
             n_fits=self.n_fits,
+            unit=self.unit,
         )
 
     def _heat(self, alive: Rows, leader: int) -> tuple[Rows, int]:
-        """(those that remain, the best of them) of some candidates, over as many folds as it takes."""
-        for r in range(len(self.order)):
-            if r and self._budget_used(self._fits_needed(alive, r)):
+        """(those that remain, the best of them) of some candidates, over as many rounds as it takes."""
+        for r in range(len(self.rounds)):
+            if r and self._budget_used(self._cost(self._needing(alive, r), r)):
                 return alive, leader
             self._extend(alive, r)
             alive = self._tested(alive, r)
@@ -145,7 +183,7 @@ class RaceRun:
                 return alive, leader
             stand = self._compare(alive, r)
             leader = int(alive[stand.leader])
-            if r + 1 < len(self.order):
+            if r + 1 < len(self.rounds):
                 alive = self._drop(alive, stand, r)
             over = self._why_over(alive, leader, r)
             if over:
@@ -160,7 +198,7 @@ class RaceRun:
         return np.asarray(alive[tested])
 
     def _compare(self, alive: Rows, r: int) -> Standings:
-        stand = standings(self._table(alive, r), self.weight_until(r))
+        stand = standings(*self._seen(alive, r))
         self._risk_by_round[r, alive] = stand.risk
         self._gap[alive], self._error[alive] = stand.gap, stand.error
         self._chance[alive] = stand.probability
@@ -170,14 +208,13 @@ class RaceRun:
         """Those that are still in the race; why the others are not is written down."""
         worse = stand.probability < 1 - self.rules.confidence
         worse[stand.leader] = False
-        alike = ~worse & self._alike(self._table(alive, r), stand.leader)
+        alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
         return alive[~worse & ~alike]
 
-    def _alike(self, table: Floats, leader: int) -> Array:
+    def _alike(self, table: Floats, leader: int, r: int) -> Array:
         """(candidates,) whether another one, which leads or comes first, has lost the same on every row, of enough."""
-        m, all_rows = table.shape[1], sum(map(len, self._weights))
-        if m < ALIKE_ON * all_rows or m * self.rules.tolerance < RULE_OF_THREE:
+        if not self._tells_alike(r) or table.shape[1] * self.rules.tolerance < RULE_OF_THREE:
             return np.zeros(len(table), dtype=bool)
         first: dict[bytes, int] = {table[leader].tobytes(): leader}
         for i, row in enumerate(table):
@@ -186,41 +223,36 @@ class RaceRun:
 
     def _why_over(self, alive: Rows, leader: int, r: int) -> str:
         """Why the race is over after round r; empty where it goes on."""
-        folds = "1 fold" if r == 0 else f"{r + 1} folds"
-        if r + 1 == len(self.order):
-            return f"all {folds} were run"
+        so_far, risk = self._so_far(r), float(self._risk_by_round[r, leader])
+        if len(self.params) == 1:
+            return "there is only one candidate"
+        if self._may_be_guessing(r) and self._guesses(leader, r, risk):
+            return f"no candidate was better than guessing after {so_far}: there may be nothing to find"
+        if r + 1 == len(self.rounds):
+            return f"all {so_far} were run"
         if len(alive) == 1:
-            return "there is only one candidate" if len(self.params) == 1 else f"one candidate was left after {folds}"
-        table, weight = self._table(alive, r), self.weight_until(r)
+            return f"one candidate was left after {so_far}"
         place = int(np.flatnonzero(alive == leader)[0])
-        risk = float(self._risk_by_round[r, leader])
-        if expected_loss(table, weight, self._total, place) < self.rules.tolerance * abs(risk):
-            return f"{len(alive)} candidates were as good as each other after {folds}"
-        if r + 1 >= FOLDS_OF_GUESSING and self._guesses(table[place], weight, risk):
-            return f"no candidate was better than guessing after {folds}: there may be nothing to find"
+        if self._loss_of_ending(alive, place, r) < self.rules.tolerance * abs(risk):
+            return f"{len(alive)} candidates were as good as each other after {so_far}"
         return ""
 
-    def _guesses(self, losses: Floats, weight: Floats | None, risk: float) -> bool:
+    def _guesses(self, leader: int, r: int, risk: float) -> bool:
         """Whether the leader is no better than the best of so many that predict without X would seem to be."""
-        if not self.problem.loss.per_row or self.problem.scale <= 0 or len(losses) < 2:
+        losses, weight = self._seen(np.array([leader]), r)
+        if not self.problem.loss.per_row or self.problem.scale <= 0 or losses.shape[1] < 2:
             return False
-        error = float(error_of_mean(losses[None], weight)[0])
+        error = float(error_of_mean(losses, weight)[0])
         return bool(risk > self.problem.scale - stats.norm.ppf(1 - 0.5 / len(self.params)) * error)
 
     def _extend(self, alive: Rows, r: int) -> None:
         """Fit the entrants of candidates that have not been tested in round r, and write down what they lost."""
-        fold, wanted = int(self.order[r]), self._needing(alive, r)
-        for e in wanted:
-            if e in self._known:
-                self._note(e, r, self._known.lap(e, fold), alive)
-        refitted = [e for e in wanted if e not in self._known]
-        units = _Units([self.entrants[e].problem for e in refitted], fold, self.splits)
-        results = results_of(self._laps, [(e, fold) for e in refitted], self.problem.n_jobs, units)
-        for e, lap in zip(refitted, results, strict=False):
+        wanted = self._affordable(self._needing(alive, r), r)
+        for e, lap in self._laps(wanted, r, alive):
             self._note(e, r, lap, alive)
             if self._out_of_time():
                 return
-        if any(self._take_apart(e) for e in refitted if self._failed(e)):
+        if any(self._take_apart(e) for e in wanted if self._failed(e)):
             self._extend(alive, r)
 
     def _note(self, e: int, r: int, lap: Lap | FitError, alive: Rows) -> None:
@@ -230,12 +262,15 @@ class RaceRun:
             self.failures |= {int(c): lap for c in candidates}
             return
         cost, risks, values = lap
-        self.n_fits += int(cost)
-        self.problem.progress(self.n_fits, max(self.n_fits, len(self.entrants) * len(self.order)))
+        self.spent += float(cost)
+        self.problem.progress(self.n_fits, max(self.n_fits, len(self.entrants) * len(self.rounds)))
         for c, risk, losses in zip(candidates, risks, values, strict=True):
             if c in alive and len(self.values[c]) == r:
                 self.values[c].append(losses)
-                self.risks[self.order[r], c] = risk
+                self._note_risk(int(c), r, float(risk))
+
+    def _note_risk(self, candidate: int, r: int, risk: float) -> None:  # noqa: B027 — folds have risks of their own
+        """Called with the risk of a candidate in round r."""
 
     def _failed(self, e: int) -> bool:
         return any(int(c) in self.failures for c in self.entrants[e].candidates)
@@ -250,13 +285,13 @@ class RaceRun:
             self.entrants.append(Entrant(entrant.problem.over(path), candidate))
             self.failures.pop(int(candidate[0]), None)
         self.entrants[e] = Entrant(entrant.problem, np.empty(0, dtype=np.intp))
-        self._laps = _Laps(self.entrants, self.splits)
+        self._renewed()
         return True
 
     def _finish(self, leader: int) -> None:
-        """The folds that the winner has not been tested on, so that its error is known as well as may be."""
-        for r in range(len(self.values[leader]), len(self.order)):
-            if self._budget_used(1):
+        """The rounds that the winner has not been through, so that its error is known as well as may be."""
+        for r in range(len(self.values[leader]), len(self.rounds)):
+            if self._budget_used(self._cost(self._needing(np.array([leader]), r), r)):
                 return
             self._extend(np.array([leader]), r)
             if leader in self.failures:
@@ -268,12 +303,25 @@ class RaceRun:
         lacking = {int(c) for c in alive if len(self.values[c]) == r and int(c) not in self.failures}
         return [e for e, entrant in enumerate(self.entrants) if not lacking.isdisjoint(entrant.candidates.tolist())]
 
-    def _fits_needed(self, alive: Rows, r: int) -> int:
-        return len(self._needing(alive, r))
+    def _affordable(self, entrants: list[int], r: int) -> list[int]:
+        """The first of some entrants, as many as the budget of fits allows, and at least one of a whole race."""
+        limit, kept = self.rules.max_fits, len(entrants)
+        while limit is not None and kept > (self.spent == 0) and self.spent + self._cost(entrants[:kept], r) > limit:
+            kept -= 1
+        return entrants[:kept]
 
-    def _budget_used(self, further: int) -> bool:
+    def _why_budget(self) -> str:
+        """The budget that kept some candidates from starting; empty where all have started."""
+        started = np.array([bool(values) for values in self.values])
+        untried = (self._reason == UNTRIED) & ~started
+        limit = self.rules.max_fits
+        if not untried.any() or limit is None or self._out_of_time():
+            return ""
+        return f"the budget of max_fits={limit} was used up"
+
+    def _budget_used(self, further: float) -> bool:
         """Whether `further` fits are more than the budget allows."""
-        fits, limit = self.n_fits + further, self.rules.max_fits
+        fits, limit = self.spent + further, self.rules.max_fits
         if limit is not None and (fits > limit or (fits == limit and not further)):
             self._ended = f"the budget of max_fits={limit} was used up"
             return True
@@ -285,111 +333,3 @@ class RaceRun:
             self._ended = f"max_seconds={limit:g} were used up"
             return True
         return False
-
-    def _table(self, alive: Rows, r: int) -> Floats:
-        """(candidates, rows) losses in rounds 0 … r."""
-        return np.stack([np.concatenate(self.values[c][: r + 1]) for c in alive])
-
-    def _weight(self, fold: int) -> Floats:
-        """Weights of the losses of a fold: of its rows, or of all of them where they are judged together."""
-        test, weight = self.splits.folds[fold].test, self.problem.weight
-        of_rows = np.ones(len(test)) if weight is None else weight[test]
-        return of_rows if self.writes_losses else np.array([of_rows.sum()])
-
-    def losses_of_rows(self) -> Floats:
-        """(candidates, n) mean loss of each row over the folds that tested it; nan where none did."""
-        table, times = (np.zeros((len(self.params), self.problem.n_samples)) for _ in range(2))
-        for c, values in enumerate(self.values):
-            for fold, losses in zip(self.order, values, strict=False):
-                test = self.splits.folds[fold].test
-                table[c, test] += losses
-                times[c, test] += 1
-        with np.errstate(invalid="ignore"):
-            return table / times
-
-    def weight_until(self, r: int) -> Floats | None:
-        """Weights of the losses of rounds 0 … r, None where all are one."""
-        if self.problem.weight is None and self.writes_losses:
-            return None
-        return np.concatenate(self._weights[: r + 1])
-
-    @property
-    def _total(self) -> float:
-        return float(sum(weight.sum() for weight in self._weights))
-
-
-class _Laps:
-    """Fits an entrant to the training rows of a fold and tests it on the others; picklable."""
-
-    def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
-        self.fits = [FoldFits(it.problem, splits.folds, FoldJudge(it.problem, splits), False, 0) for it in entrants]
-
-    def __call__(self, entrant: int, fold: int) -> Lap | FitError:
-        try:
-            cost, risks, losses = self.fits[entrant](fold)
-        except FitError as error:
-            return error
-        return cost, risks, _of_units(losses, risks)
-
-
-class _KnownLaps:
-    """What paths say of rows left out without refits, computed once for all folds, by the place of the entrant."""
-
-    def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
-        partition = splits.partition(entrants[0].problem.n_samples)
-        self.tests = [fold.test for fold in splits.folds]
-        self.judges = {e: FoldJudge(entrant.problem, splits) for e, entrant in enumerate(entrants)}
-        found = {} if partition is None else {e: _free(it.problem, partition) for e, it in enumerate(entrants)}
-        self.predictions = {e: predicted for e, predicted in found.items() if predicted is not None}
-        self.n_fits = sum(entrants[e].problem.design.fits_per_draw for e in self.predictions)
-
-    def __contains__(self, entrant: int) -> bool:
-        return entrant in self.predictions
-
-    def lap(self, entrant: int, fold: int) -> Lap:
-        """The risks and losses of an entrant on a fold, without a fit."""
-        test, judge = self.tests[fold], self.judges[entrant]
-        predicted = self.predictions[entrant][:, test]
-        risks = judge.risk(test, predicted)
-        losses = judge.losses(test, predicted) if judge.writes_losses else np.empty(0)
-        return np.array(0), risks, _of_units(losses, risks)
-
-
-def _of_units(losses: Floats, risks: Floats) -> Floats:
-    """Losses of the rows of a fold, (models, rows); where rows have none, the risk of the fold as one unit.
-
-    A scorer may have a value on a fold, but no influence of single rows: all of them then stand for the whole.
-    """
-    if not losses.size:
-        return risks[:, None]
-    return np.where(np.isnan(losses), risks[:, None], losses)
-
-
-def _free(problem: Problem, partition: Rows) -> Array | None:
-    """Predictions for rows left out that take no refit, (models, n[, …]); None where models are refitted."""
-    try:
-        if problem.path.refits or not problem.design.abilities.leaves_out:
-            return None
-        return left_out_predictions(problem, partition)
-    except (ValueError, TypeError):
-        # The path cannot read some value; the fits will say which.
-        return None
-
-
-class _Units:
-    """The finished laps of one round in a store."""
-
-    def __init__(self, problems: Sequence[Problem], fold: int, splits: Splits) -> None:
-        self.fold = fold
-        self.stored: list[StoredUnits | None] = [problem.finished("laps", splits.tests) for problem in problems]
-
-    def get(self, index: int) -> Any | None:
-        """The lap of an entrant, None where it is not finished."""
-        stored = self.stored[index]
-        return None if stored is None else stored.get(self.fold)
-
-    def put(self, index: int, result: Any) -> None:
-        """Keep the lap of an entrant; failures are tried again."""
-        stored = self.stored[index]
-        if stored is not None and not isinstance(result, FitError):
-            stored.put(self.fold, result)

@@ -87,8 +87,36 @@ def expected_loss(values: Floats, weight: Floats | None, total: float, leader: i
     usual = float(np.square(values) @ share @ np.full(len(values), 1 / len(values)))
     others = np.arange(len(values)) != leader
     covariance[np.diag_indices(len(values))] += others * usual / effective**2
-    normal = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
-    drawn = mean + normal @ _root(covariance * unseen).T * lengthening(telling_rows(around * w), 0.9)
+    return _mean_shortfall(mean, covariance * unseen, lengthening(telling_rows(around * w), 0.9))
+
+
+def expected_loss_of_growing(before: Floats, now: Floats, weight: Floats | None, further: float, leader: int) -> float:
+    """The same where the rows stay and the models change: forests that have grown, and have some way to go.
+
+    What chance in the trees adds to a mean over rows has a variance of 1/t of that of a single tree. So the change from
+    t₀ trees to t tells how much there is to come until M: its variance is larger by (1/t − 1/M) / (1/t₀ − 1/t). The
+    variance of a change is that of the rows' changes over their number, and the square of their mean, in which single
+    trees move all rows together.
+
+    Parameters
+    ----------
+    before, now : (candidates, rows) losses by t₀ trees and by t.
+    further : (1/t − 1/M) / (1/t₀ − 1/t).
+    """
+    share = np.ones(now.shape[1]) if weight is None else weight
+    share = share / share.sum()
+    around = now - now[leader]
+    changes = around - (before - before[leader])
+    together = changes @ share
+    spread = (changes - together[:, None]) * share
+    covariance = spread @ spread.T + np.outer(together, together)
+    return _mean_shortfall(around @ share, covariance * further, np.ones(len(now)))
+
+
+def _mean_shortfall(mean: Floats, covariance: Floats, lengths: Floats) -> float:
+    """By how much the least of some normal variables is below zero on average, (variables,) each made longer."""
+    normal = np.random.default_rng(0).standard_normal((DRAWS, len(mean)))
+    drawn = mean + normal @ _root(covariance).T * lengths
     return float(np.mean(np.maximum(0.0, -drawn.min(axis=1))))
 
 

@@ -65,35 +65,39 @@ def read_by_ensemble(model: BaseEstimator, X: Table) -> Any:
     return X
 
 
-def opinions(ensemble: BaseEstimator, X: Table, response: str) -> Iterator[tuple[Array, Rows]]:
-    """(what an estimator says of every row, the rows that it did not see), for each estimator of a fitted ensemble.
+def is_bag(ensemble: BaseEstimator) -> bool:
+    """Whether an ensemble is a bag of any learners."""
+    return kind_of(type(ensemble)) in _BAGS
 
-    Class shares or votes, (n, classes), of classifiers, decision values where these are asked for, (n[, classes]), and
-    values, (n[, outputs]), of regressors.
+
+def opinions(ensemble: BaseEstimator, X: Table, response: str, first: int = 0) -> Iterator[tuple[Array, Rows]]:
+    """(what an estimator says of every row, the rows that it did not see), for the estimators of a fitted ensemble.
+
+    All of them, or those from place `first` on. Class shares or votes, (n, classes), of classifiers, decision values
+    where these are asked for, (n[, classes]), and values, (n[, outputs]), of regressors.
     """
     if kind_of(type(ensemble)) in _FORESTS:
-        return _forest_opinions(ensemble, X)
-    return _bag_opinions(ensemble, X, response)
+        return _forest_opinions(ensemble, X, first)
+    return _bag_opinions(ensemble, X, response, first)
 
 
 def _unseen(bag: Rows, n: int) -> Rows:
     return np.flatnonzero(np.bincount(bag, minlength=n) == 0)
 
 
-def _forest_opinions(forest: Any, X: Table) -> Iterator[tuple[Array, Rows]]:
+def _forest_opinions(forest: Any, X: Table, first: int) -> Iterator[tuple[Array, Rows]]:
     table = check_array(X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False)
-    for tree, bag in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+    for tree, bag in zip(forest.estimators_[first:], forest.estimators_samples_[first:], strict=True):
         answer = tree.predict_proba if is_classifier(forest) else tree.predict
         yield answer(table, check_input=False), _unseen(bag, table.shape[0])
 
 
-def _bag_opinions(bagging: Any, X: Table, response: str) -> Iterator[tuple[Array, Rows]]:
+def _bag_opinions(bagging: Any, X: Table, response: str, first: int) -> Iterator[tuple[Array, Rows]]:
     """Unseen rows are predicted by themselves, as scikit-learn does: linear algebra rounds by the number of rows."""
     table = check_array(X, dtype=None, accept_sparse=["csr", "csc"], ensure_all_finite=False)
     n = table.shape[0]
-    for estimator, bag, columns in zip(
-        bagging.estimators_, bagging.estimators_samples_, bagging.estimators_features_, strict=True
-    ):
+    parts_of = (bagging.estimators_, bagging.estimators_samples_, bagging.estimators_features_)
+    for estimator, bag, columns in zip(*(values[first:] for values in parts_of), strict=True):
         unseen = _unseen(bag, n)
         parts = [part for part in (unseen, np.setdiff1d(np.arange(n), unseen)) if len(part)]
         answers = [_opinion(bagging, estimator, rows(table, part)[:, columns], response) for part in parts]
@@ -198,7 +202,7 @@ def no_votes(
 ) -> Votes:
     """Votes for opinions of this kind, before the first one."""
     shares = response != "decision_function" and is_classifier(ensemble)
-    by_sum = shares and kind_of(type(ensemble)) in _BAGS
+    by_sum = shares and is_bag(ensemble)
     return Votes(opinion.shape, by_sum, n_splits, rng, around)
 
 

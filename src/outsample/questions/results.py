@@ -133,7 +133,7 @@ def _scores(outcome: Outcome, name: str, train: bool) -> CvResults:
         mean = np.where(np.isnan(mean), outcome.error_score, mean)
     columns |= {f"mean_test_{name}": mean, f"std_test_{name}": deviation, f"rank_test_{name}": _ranks(mean)}
     if curve.race is not None:
-        columns |= {"n_splits": curve.race.n_splits[back], f"rank_test_{name}": curve.race.ranks[back]}
+        columns |= {curve.race.amount: curve.race.n_splits[back], f"rank_test_{name}": curve.race.ranks[back]}
     if train:
         fitted = np.asarray(curve.loss.score(curve.in_sample))[back]
         columns |= {f"mean_train_{name}": fitted, f"std_train_{name}": np.zeros(len(back))}

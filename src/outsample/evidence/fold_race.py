@@ -1,0 +1,184 @@
+"""A race over folds: in every round candidates are fitted to the training rows of a fold and tested on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from outsample.data.learners import FitError
+from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
+from outsample.evidence.rows import FoldFits, FoldJudge, left_out_predictions
+from outsample.evidence.standings import expected_loss
+from outsample.problem import Problem
+from outsample.resampling.rows import Splits
+from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.run import StoredUnits
+from outsample.running.workers import results_of
+
+# Share of all rows on which candidates must have lost alike before one of them is dropped. Fewer are not enough where
+# errors are rare: on recorded losses of support vector machines, after a third of the rows the choice was 2 % worse.
+ALIKE_ON = 0.5
+
+# Folds after which a race in which nobody is better than guessing is over.
+FOLDS_OF_GUESSING = 3
+
+
+class FoldRace(RaceRun):
+    """A race whose rounds are folds, in a random order.
+
+    Attributes
+    ----------
+    splits : the folds.
+    risks : (folds, candidates) risk on each fold, nan where a candidate was not tested.
+    writes_losses : whether single rows have losses; otherwise folds are judged as a whole.
+    """
+
+    unit = "fold"
+
+    def __init__(self, problems: Sequence[Problem], splits: Splits, order: Rows, rules: Rules) -> None:
+        super().__init__(problems, rules, order)
+        self.splits = splits
+        self.risks = np.full((len(splits), len(self.params)), np.nan)
+        self._fits, self._known = _Laps(self.entrants, splits), _KnownLaps(self.entrants, splits)
+        self.writes_losses = self._known.judges[0].writes_losses
+        self.spent = float(self._known.n_fits)
+        self._weights = [self._weight(fold) for fold in order]
+
+    def _laps(self, entrants: list[int], r: int, alive: Rows) -> Iterator[tuple[int, Lap | FitError]]:
+        fold = int(self.rounds[r])
+        yield from ((e, self._known.lap(e, fold)) for e in entrants if e in self._known)
+        refitted = [e for e in entrants if e not in self._known]
+        units = _Units([self.entrants[e].problem for e in refitted], fold, self.splits)
+        results = results_of(self._fits, [(e, fold) for e in refitted], self.problem.n_jobs, units)
+        yield from zip(refitted, results, strict=False)
+
+    def _cost(self, entrants: list[int], r: int) -> float:
+        return float(sum(e not in self._known for e in entrants))
+
+    def _renewed(self) -> None:
+        self._fits = _Laps(self.entrants, self.splits)
+
+    def _note_risk(self, candidate: int, r: int, risk: float) -> None:
+        self.risks[self.rounds[r], candidate] = risk
+
+    def _amounts(self) -> Rows:
+        return np.asarray(np.sum(~np.isnan(self.risks), axis=0))
+
+    def _seen(self, candidates: Rows, r: int) -> Seen:
+        return np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates]), self.weight_until(r)
+
+    def _loss_of_ending(self, alive: Rows, place: int, r: int) -> float:
+        total = float(sum(weight.sum() for weight in self._weights))
+        return expected_loss(*self._seen(alive, r), total, place)
+
+    def _so_far(self, r: int) -> str:
+        return "1 fold" if r == 0 else f"{r + 1} folds"
+
+    def _tells_alike(self, r: int) -> bool:
+        sizes = [len(weight) for weight in self._weights]
+        return sum(sizes[: r + 1]) >= ALIKE_ON * sum(sizes)
+
+    def _may_be_guessing(self, r: int) -> bool:
+        return r + 1 >= FOLDS_OF_GUESSING
+
+    def _weight(self, fold: int) -> Floats:
+        """Weights of the losses of a fold: of its rows, or of all of them where they are judged together."""
+        test, weight = self.splits.folds[fold].test, self.problem.weight
+        of_rows = np.ones(len(test)) if weight is None else weight[test]
+        return of_rows if self.writes_losses else np.array([of_rows.sum()])
+
+    def losses_of_rows(self) -> Floats:
+        """(candidates, n) mean loss of each row over the folds that tested it; nan where none did."""
+        table, times = (np.zeros((len(self.params), self.problem.n_samples)) for _ in range(2))
+        for c, values in enumerate(self.values):
+            for fold, losses in zip(self.rounds, values, strict=False):
+                test = self.splits.folds[fold].test
+                table[c, test] += losses
+                times[c, test] += 1
+        with np.errstate(invalid="ignore"):
+            return table / times
+
+    def weight_until(self, r: int) -> Floats | None:
+        """Weights of the losses of rounds 0 … r, None where all are one."""
+        if self.problem.weight is None and self.writes_losses:
+            return None
+        return np.concatenate(self._weights[: r + 1])
+
+
+class _Laps:
+    """Fits an entrant to the training rows of a fold and tests it on the others; picklable."""
+
+    def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
+        self.fits = [FoldFits(it.problem, splits.folds, FoldJudge(it.problem, splits), False, 0) for it in entrants]
+
+    def __call__(self, entrant: int, fold: int) -> Lap | FitError:
+        try:
+            cost, risks, losses = self.fits[entrant](fold)
+        except FitError as error:
+            return error
+        return cost, risks, _of_units(losses, risks)
+
+
+class _KnownLaps:
+    """What paths say of rows left out without refits, computed once for all folds, by the place of the entrant."""
+
+    def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
+        partition = splits.partition(entrants[0].problem.n_samples)
+        self.tests = [fold.test for fold in splits.folds]
+        self.judges = {e: FoldJudge(entrant.problem, splits) for e, entrant in enumerate(entrants)}
+        found = {} if partition is None else {e: _free(it.problem, partition) for e, it in enumerate(entrants)}
+        self.predictions = {e: predicted for e, predicted in found.items() if predicted is not None}
+        self.n_fits = sum(entrants[e].problem.design.fits_per_draw for e in self.predictions)
+
+    def __contains__(self, entrant: int) -> bool:
+        return entrant in self.predictions
+
+    def lap(self, entrant: int, fold: int) -> Lap:
+        """The risks and losses of an entrant on a fold, without a fit."""
+        test, judge = self.tests[fold], self.judges[entrant]
+        predicted = self.predictions[entrant][:, test]
+        risks = judge.risk(test, predicted)
+        losses = judge.losses(test, predicted) if judge.writes_losses else np.empty(0)
+        return np.array(0), risks, _of_units(losses, risks)
+
+
+def _of_units(losses: Floats, risks: Floats) -> Floats:
+    """Losses of the rows of a fold, (models, rows); where rows have none, the risk of the fold as one unit.
+
+    A scorer may have a value on a fold, but no influence of single rows: all of them then stand for the whole.
+    """
+    if not losses.size:
+        return risks[:, None]
+    return np.where(np.isnan(losses), risks[:, None], losses)
+
+
+def _free(problem: Problem, partition: Rows) -> Array | None:
+    """Predictions for rows left out that take no refit, (models, n[, …]); None where models are refitted."""
+    try:
+        if problem.path.refits or not problem.design.abilities.leaves_out:
+            return None
+        return left_out_predictions(problem, partition)
+    except (ValueError, TypeError):
+        # The path cannot read some value; the fits will say which.
+        return None
+
+
+class _Units:
+    """The finished laps of one round in a store."""
+
+    def __init__(self, problems: Sequence[Problem], fold: int, splits: Splits) -> None:
+        self.fold = fold
+        self.stored: list[StoredUnits | None] = [problem.finished("laps", splits.tests) for problem in problems]
+
+    def get(self, index: int) -> Any | None:
+        """The lap of an entrant, None where it is not finished."""
+        stored = self.stored[index]
+        return None if stored is None else stored.get(self.fold)
+
+    def put(self, index: int, result: Any) -> None:
+        """Keep the lap of an entrant; failures are tried again."""
+        stored = self.stored[index]
+        if stored is not None and not isinstance(result, FitError):
+            stored.put(self.fold, result)
