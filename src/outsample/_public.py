@@ -52,6 +52,8 @@ from outsample.questions.audit import audit as audit
 from outsample.questions.column_tests import permutation_test_columns as permutation_test_columns
 from outsample.questions.compare import Comparison as Comparison
 from outsample.questions.compare import compare as compare
+from outsample.questions.compare_models import ModelComparison as ModelComparison
+from outsample.questions.compare_models import compare_models as compare_models
 from outsample.questions.complexity import expected_discrepancy as expected_discrepancy
 from outsample.questions.complexity import label_bootstrap_complexity as label_bootstrap_complexity
 from outsample.questions.complexity import maximal_discrepancy as maximal_discrepancy

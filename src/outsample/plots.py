@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from outsample.curve.race_record import RaceRecord
     from outsample.curve.risk_curve import RiskCurve
     from outsample.questions.compare import Comparison
+    from outsample.questions.compare_models import ModelComparison
     from outsample.questions.significance import PermutationTest
 
 
@@ -58,6 +59,23 @@ def criteria_curves(comparison: Comparison, ax: Axes | None = None) -> Axes:
         ax.plot(place, risk, **_look(i), markersize=4, label=f"{name}: {curve.estimand}")
         ax.plot(place[best], risk[best], "o", markersize=11, fillstyle="none", color=_look(i)["color"])
     _name_axes(ax, *_models(first), f"out-sample {first.loss.name}")
+    return _legend(ax)
+
+
+def learners(comparison: ModelComparison, ax: Axes | None = None) -> Axes:
+    """The error of every learner with its interval, the least at the top; those that may be the best are filled."""
+    ax = _axes(ax)
+    frame = comparison.to_frame()
+    order = np.argsort(comparison.curve.out_sample, kind="stable")[::-1]
+    for place, i in enumerate(order):
+        estimate, (low, high), may_be_best = frame.iloc[i][["estimate", "interval", "plausible"]]
+        if np.isfinite([low, high]).all():
+            ax.plot([low, high], [place, place], "-", color=COLOURS[0], linewidth=2)
+        ax.plot(estimate, place, "o", color=COLOURS[0], markersize=8, fillstyle="full" if may_be_best else "none")
+    ax.plot([], [], "o", color=COLOURS[0], label="may be the best")
+    ax.plot([], [], "o", color=COLOURS[0], fillstyle="none", label="is not the best")
+    ax.set_yticks(range(len(order)), [comparison.names[i] for i in order], parse_math=False)
+    ax.set_xlabel(f"out-sample {comparison.curve.loss.name}, 95 % interval", parse_math=False)
     return _legend(ax)
 
 

@@ -520,7 +520,7 @@ def test_help_of_every_command_loads_no_heavy_module():
         "for name in sys.argv[1:]:\n    cli.app([name, '--help'], standalone_mode=False)\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
-    names = ["estimate", "select", "compare", "test", "audit", "reproduce", "demo", "datasets", "warmup"]
+    names = ["estimate", "select", "models", "compare", "test", "audit", "reproduce", "demo", "datasets", "warmup"]
     done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "--criterion" in done.stdout

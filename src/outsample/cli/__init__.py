@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from outsample.cli import catalogue, questions
+from outsample.cli import catalogue, learners, questions
 from outsample.cli.session import prepare_streams
 
 DONE, UNEXPECTED, BAD_INPUT, READER_GONE = 0, 1, 2, 141
@@ -55,7 +55,7 @@ def _outsample(
         print(context.get_help())
 
 
-for command in (questions.estimate, questions.select, questions.compare):
+for command in (questions.estimate, questions.select, learners.models, questions.compare):
     app.command()(command)
 app.command("test")(questions.run_test)
 for command in (questions.audit, catalogue.demo, catalogue.datasets):

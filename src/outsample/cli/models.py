@@ -87,14 +87,17 @@ class Learner:
         return parameter_of(f"model {self.label!r}", name, self.names, few=0)
 
 
-def learner_for(model: str, data: PreparedTable, *, scale: bool = False, say: Say = print) -> Learner:
-    """The model in a pipeline that encodes, completes and, if asked, standardises the columns of this table."""
+def learner_for(model: str, data: PreparedTable, *, scale: bool = False, say: Say = print, whose: str = "") -> Learner:
+    """The model in a pipeline that encodes, completes and, if asked, standardises the columns of this table.
+
+    `whose` tells its pipeline from those of other models in what is said.
+    """
     from sklearn.pipeline import Pipeline
 
     steps = _preparation(data, say)
     if scale:
         steps.append(("scale", _instance("sklearn.preprocessing.StandardScaler")))
-        say("columns are standardised inside the pipeline")
+        say(f"columns are standardised inside the pipeline{whose}")
     elif model in MINDS_UNITS:
         _mention_units(data, say)
     own = _model_steps(model, data.task)

@@ -52,7 +52,7 @@ def estimate(
         sample_weight=session.data.weight,
         **session.options,
     )
-    _report(session, found, report)
+    write_report_of(session, found, report)
     tell(session, "estimate", str(found), {"estimate": found.to_dict()})
 
 
@@ -88,7 +88,7 @@ def select(
         **options,
     )
     search.fit(session.data.X, session.data.y, groups=groups, sample_weight=session.data.weight)
-    _report(session, search, report)
+    write_report_of(session, search, report)
     tell(session, "select", _choice_in_words(session, search), _choice(session, search))
 
 
@@ -156,7 +156,7 @@ def compare(
     )
     curves = {name: _with_short_names(session, curve) for name, curve in found.curves.items()}
     found = replace(found, curves=curves)
-    _report(session, found, report)
+    write_report_of(session, found, report)
     said = {
         name: {"params": found.params[name]} | estimate.to_dict() | {"curve": _columns(session, curves[name])}
         for name, estimate in found.estimates.items()
@@ -201,11 +201,11 @@ def run_test(
         sequential=sequential,
         **options,
     )
-    _report(session, found, report)
+    write_report_of(session, found, report)
     tell(session, "test", str(found), {"test": found.to_dict()})
 
 
-def _report(session: Session, result: object, path: str | None) -> None:
+def write_report_of(session: Session, result: object, path: str | None) -> None:
     """Write the report of a result where a file is named, with the cautions its data call for."""
     if path is None:
         return

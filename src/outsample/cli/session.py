@@ -102,12 +102,15 @@ LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log
 REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 
 
-def with_options_of(record: type) -> Callable[[Command], Command]:
-    """Decorator of a command whose first parameter is a record: the record's fields become its options."""
+def with_options_of(record: type, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """Decorator of a command whose first parameter is a record: the record's fields become its options.
+
+    Fields named in `without` keep their defaults.
+    """
 
     def decorate(function: Command) -> Command:
         own = dict(list(inspect.signature(function, eval_str=True).parameters.items())[1:])
-        shared = _parameters(record)
+        shared = {name: option for name, option in _parameters(record).items() if name not in without}
 
         def command(**given: Any) -> Any:
             question = record(**{name: given[name] for name in shared})
@@ -148,21 +151,9 @@ class Session:
     @classmethod
     def of(cls, question: Question) -> Session:
         """Read the file, divide the table into inputs and target, and make the learner."""
-        from outsample.cli.files import read_table
         from outsample.cli.models import learner_for
-        from outsample.cli.preparation import PreparedTable
 
-        say = messenger(question.quiet)
-        data = PreparedTable.of(
-            read_table(question.file),
-            question.target,
-            drop=question.drop or (),
-            groups=question.groups,
-            weights=question.weights,
-            positive=question.positive,
-            task=question.task,
-            say=say,
-        )
+        data, say = prepared_data(question), messenger(question.quiet)
         learner = learner_for(question.model, data, scale=question.scale, say=say).with_settings(question.set)
         return cls(question, data, learner)
 
@@ -190,6 +181,23 @@ class Session:
             "model": asked.model,
             "seed": asked.seed,
         }
+
+
+def prepared_data(question: Question) -> PreparedTable:
+    """The file as inputs, target, groups and weights."""
+    from outsample.cli.files import read_table
+    from outsample.cli.preparation import PreparedTable
+
+    return PreparedTable.of(
+        read_table(question.file),
+        question.target,
+        drop=question.drop or (),
+        groups=question.groups,
+        weights=question.weights,
+        positive=question.positive,
+        task=question.task,
+        say=messenger(question.quiet),
+    )
 
 
 def messenger(quiet: bool) -> Say:

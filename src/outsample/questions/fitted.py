@@ -17,7 +17,10 @@ from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.questions.contest import Outcome
 from outsample.questions.results import CvResults, answer_in_html, results_frame
+from outsample.questions.verdict import plausible_positions
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
+from outsample.running.arrays import Array, Rows
+from outsample.running.threads import cached_property
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +50,11 @@ class Fitted:
     refit_time_: float
     multimetric_: bool
 
-    def _keep(self, decisive: Outcome, honest: ErrorEstimate | None) -> None:
-        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_"):
+    def _keep(self, decisive: Outcome, honest: ErrorEstimate | None, groups: Array | None = None) -> None:
+        """Keep what was found; `groups` where rows belong together."""
+        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_", "plausible_"):
             vars(self).pop(name, None)
-        curve = decisive.curve
+        curve, self._decisive_outcome, self._groups = decisive.curve, decisive, groups
         self.curve_, self.path_, self.n_fits_, self.loss_ = curve, curve.path, curve.n_fits, curve.loss
         if curve.fold_risks is not None:
             self.n_splits_ = len(curve.fold_risks)
@@ -65,10 +69,27 @@ class Fitted:
         if as_rule(self.rule) is penalized:
             self.oracle_terms_ = oracle_terms(curve)
 
-    def results_frame(self) -> pd.DataFrame:
-        """`cv_results_` as a tidy table: a row per setting, its parameters first, then scores, errors and times."""
+    @cached_property
+    def plausible_(self) -> Rows:
+        """Positions in `cv_results_` of the candidates that may be the best, at level 0.95; the chosen one among them.
+
+        A confidence set for the candidate of least expected loss, from the losses of rows left out: valid however many
+        candidates tie, see `outsample.curve.plausible`. Criteria that leave no rows out have none.
+        """
         check_is_fitted(self)
-        return results_frame(self.cv_results_)
+        chosen = getattr(self, "best_index_", None)
+        return plausible_positions(self._decisive_outcome, self._groups, chosen)
+
+    def results_frame(self) -> pd.DataFrame:
+        """`cv_results_` as a tidy table: a row per setting, its parameters first, then scores, errors and times.
+
+        Where rows were left out, `plausible` says which candidates may be the best.
+        """
+        check_is_fitted(self)
+        frame = results_frame(self.cv_results_)
+        if hasattr(self, "plausible_"):
+            frame["plausible"] = np.isin(np.arange(len(frame)), self.plausible_)
+        return frame
 
     def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""

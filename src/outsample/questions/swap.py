@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 class Search(Asked, Fitted):
     """What searches share; stands before a search of scikit-learn among the parents of a class."""
 
+    keeps_groups = True
+    """Whether `fit` makes use of groups: declared for those who fit searches as learners."""
+
     def fit(self, X: Table, y: ArrayLike | None = None, **params: Any) -> Self:
         """Estimate the error of every candidate, choose, and refit the chosen one to all rows.
 
@@ -192,7 +195,7 @@ class Search(Asked, Fitted):
                     super().fit(X, y)  # type: ignore[misc]
             finally:
                 del self._told
-        self._keep(told.outcome, told.honest_score)
+        self._keep(told.outcome, told.honest_score, posed.question.data.groups)
         if self.refit:
             self.loss_ = choose_loss(self.loss_, posed.question.target, self.best_estimator_)[0]
             self._tell_in_sample(posed.question)

@@ -8,9 +8,11 @@ from typing import Any
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.questions.audit import Audit
 from outsample.questions.compare import Comparison
+from outsample.questions.compare_models import ModelComparison
 from outsample.questions.significance import PermutationTest
 from outsample.report.comparison import comparison_content
 from outsample.report.elements import Content
+from outsample.report.learners import learners_content
 from outsample.report.search import search_content
 from outsample.report.single import audit_content, estimate_content, test_content
 from outsample.report.words import Rename, short_names
@@ -23,6 +25,8 @@ def content_of(result: object, asked: Mapping[str, Any], rename: Rename | None, 
     if isinstance(result, Comparison):
         settings = next(iter(result.curves.values())).params
         return comparison_content(result, facts, rename or short_names(settings), call or result.call)
+    if isinstance(result, ModelComparison):
+        return learners_content(result, facts, call or result.call)
     if isinstance(result, ErrorEstimate):
         return estimate_content(result, facts, call)
     if isinstance(result, PermutationTest):

@@ -1,0 +1,108 @@
+"""The difference between two models, from their losses on the same left-out rows.
+
+The rows tell how far a difference of means is off, given the fitted models. From one data set to the next it varies
+more, because all rows are judged by models that share training rows. Nadeau & Bengio (2003) allow for that by counting
+the training rows as a second sample: with σ² the variance of a row's difference, n rows tested and m rows in a training
+set, the variance of the mean is σ² (1/n + 1/m). They derived it for random splits; that it is about right for folds
+is shown by `benchmarks/paired.py`, whatever the learners.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from outsample.curve.left_out import effective_number, telling_rows
+from outsample.running.arrays import Array, Floats
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between two risks, positive where the first is larger.
+
+    Attributes
+    ----------
+    value : the difference.
+    error : its standard error over data sets; nan where it cannot be told, 0 where the two never differ.
+    freedom : degrees of freedom of `error`.
+    """
+
+    value: float
+    error: float
+    freedom: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """(low, high) by Student's t."""
+        if self.error == 0:
+            return self.value, self.value
+        half = float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
+        return self.value - half, self.value + half
+
+    @property
+    def pvalue(self) -> float:
+        """Two-sided, of no difference; 1 where the two never differ."""
+        if self.error == 0:
+            return 1.0
+        return float(2 * stats.t.sf(abs(self.value) / self.error, self.freedom))
+
+
+def widening(n_tested: int, n_train: float) -> float:
+    """Factor by which the error of a difference exceeds what its rows tell, √(1 + n/m)."""
+    return math.sqrt(1 + n_tested / n_train)
+
+
+def difference_of_rows(
+    first: Floats, second: Floats, weight: Floats | None, groups: Array | None, factor: float
+) -> Difference:
+    """The difference between the mean losses of two models on the rows that both have.
+
+    Parameters
+    ----------
+    first, second : (n,) losses, nan where a row was not tested.
+    groups : (n,) rows that belong together; groups are independent. None where rows are.
+    factor : see `widening`.
+    """
+    apart = first - second
+    known = ~np.isnan(apart)
+    apart, share = apart[known], np.ones(int(known.sum())) if weight is None else weight[known]
+    share = share / share.sum()
+    value = float(apart @ share)
+    parts, m = share * (apart - value), effective_number(len(share), None if weight is None else share)
+    counted = share * apart
+    if groups is not None:
+        code = np.unique(groups[known], return_inverse=True)[1].reshape(-1)
+        parts, counted = np.bincount(code, parts), np.bincount(code, counted)
+        m = float(len(parts))
+    if not counted.any():
+        return Difference(0.0, 0.0, math.inf)
+    if m <= 1:
+        return Difference(value, math.nan, 1.0)
+    error = math.sqrt(float(np.square(parts).sum()) * m / (m - 1)) * factor
+    # Of a thousand rows on which two classifiers differ in five, five count.
+    freedom = max(1.0, float(telling_rows(counted[None])[0]) - 1)
+    # Where all differ by the same, one more row that differs by as much the other way is thought of.
+    floor = float(np.abs(counted).max()) * factor
+    return Difference(value, max(error, floor), freedom)
+
+
+def difference_of_folds(first: Floats, second: Floats, test_share: float) -> Difference:
+    """The same where only risks on folds are known, (folds,); `test_share` is test rows over training rows."""
+    apart = first - second
+    K, value = len(apart), float(np.mean(apart))
+    if not apart.any():
+        return Difference(0.0, 0.0, math.inf)
+    if K < 2:
+        return Difference(value, math.nan, 1.0)
+    return Difference(value, float(np.std(apart, ddof=1)) * math.sqrt(1 / K + test_share), K - 1.0)
+
+
+def holm(pvalues: Floats) -> Floats:
+    """p-values adjusted for being many (Holm 1979): their smallest still holds for all of them together."""
+    order = np.argsort(pvalues, kind="stable")
+    steps = np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1))
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(1.0, steps)
+    return adjusted

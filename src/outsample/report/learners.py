@@ -1,0 +1,65 @@
+"""The page of a comparison of learners: which to use, what to expect of it, what is as good."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from outsample.curve.error_estimate import numeral
+from outsample.questions.compare_models import ModelComparison
+from outsample.report.elements import Answer, Bars, Cell, Content, Picture, Table
+from outsample.report.words import counted, expectation, joined
+
+MEANINGS = {
+    "95 % interval": "where the error on new data is to be expected; this data set is one of many.",
+    "may be best": "no other learner is better beyond doubt, by the losses of the same rows left out (level 0.95).",
+    "fits": "how often a learner was fitted over all folds, fits inside searches counted.",
+}
+BARS = "The error of each learner on rows left out, with its 95 % interval; strong: those that may be the best."
+
+
+def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call: str) -> Content:
+    """What the page of a comparison of learners says."""
+    headings, lines = found.table()
+    loss, frame = found.curve.loss.name, found.to_frame()
+    facts = {"rows": found.curve.n_samples, "learners": len(found.names), "measured by": loss}
+    order = [line[0] for line in lines]
+    rows = [[Cell(line[0]), Cell(line[1], float(frame.estimate[line[0]])), *map(Cell, line[2:])] for line in lines]
+    return Content(
+        title="Which learner?",
+        answers=_answers(found),
+        asked=[*asked, *((name, str(value)) for name, value in facts.items())],
+        table=Table(headings, rows, strong=frozenset(i for i, name in enumerate(order) if name in found.plausible)),
+        table_title="The learners",
+        meanings=[(loss, f"estimates {found.curve.estimand}."), *MEANINGS.items(), *_pairs_in_words(found)],
+        code=call,
+        pictures=[Picture(_bars(found, order), BARS)],
+    )
+
+
+def _answers(found: ModelComparison) -> list[Answer]:
+    others = [name for name in found.plausible if name != found.best]
+    good = joined(others) if others else "no other learner"
+    why = "cannot be told from it by these data" if others else "by these data it is better than all others"
+    return [
+        Answer("Use", found.best, f"the best of {counted(len(found.names), 'learner')} on the same rows left out"),
+        Answer("Expect", expectation(found.estimates[found.best])),
+        Answer("As good", good, why),
+    ]
+
+
+def _bars(found: ModelComparison, order: list[str]) -> Bars:
+    frame = found.to_frame().loc[order]
+    low, high = np.array(frame["interval"].tolist(), dtype=np.float64).T
+    strong = frozenset(np.flatnonzero(frame["plausible"]).tolist())
+    return Bars(order, frame["estimate"].to_numpy(), low, high, found.curve.loss.name, "learner", strong)
+
+
+def _pairs_in_words(found: ModelComparison) -> list[tuple[str, str]]:
+    """By how much each pair of learners differs."""
+    said = []
+    for pair in found.differences().itertuples():
+        low, high = (numeral(end, 3) for end in pair.interval)
+        difference = f"{numeral(pair.difference, 3)}, 95 % interval {low} to {high}"
+        p = f"p = {pair.p_value:.2g}, adjusted for all pairs {pair.p_holm:.2g}"
+        said.append((f"{pair.first} − {pair.second}", f"{difference}, {p}; paired, corrected for shared training rows."))
+    return said
