@@ -187,7 +187,7 @@ def test_print_plot_and_report(compared, table, tmp_path):
     compared.to_html(tmp_path / "report.html", *table)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Which learner?" in page
-    assert compared.sentence in page
+    assert "cannot be told from it by these data" in page
     assert "compare_models" in compared.call
 
 

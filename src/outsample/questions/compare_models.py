@@ -47,6 +47,17 @@ class ModelComparison:
     train_size : rows of a training set, on average.
     groups : (n,) rows that belong together, None where each is alone.
     call : the Python call that gives it again.
+
+    Examples
+    --------
+    >>> import outsample
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> c = outsample.compare_models({"bayes": GaussianNB(), "guess": DummyClassifier()}, X, y, random_state=0)
+    >>> c.differences()[["first", "second", "difference"]].round(2).to_dict("records")
+    [{'first': 'bayes', 'second': 'guess', 'difference': -0.63}]
     """
 
     curve: RiskCurve
@@ -245,6 +256,11 @@ def compare_models(
     n_jobs : joblib workers; the answer does not depend on it.
     random_state : seed of the folds, and of learners whose own random state is not set.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
+
+    Returns
+    -------
+    ModelComparison
+        With `to_frame`, `differences`, `best`, `plausible`, `plot` and `to_html`.
 
     Examples
     --------

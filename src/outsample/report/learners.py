@@ -61,5 +61,7 @@ def _pairs_in_words(found: ModelComparison) -> list[tuple[str, str]]:
         low, high = (numeral(end, 3) for end in pair.interval)
         difference = f"{numeral(pair.difference, 3)}, 95 % interval {low} to {high}"
         p = f"p = {pair.p_value:.2g}, adjusted for all pairs {pair.p_holm:.2g}"
-        said.append((f"{pair.first} − {pair.second}", f"{difference}, {p}; paired, corrected for shared training rows."))
+        said.append(
+            (f"{pair.first} − {pair.second}", f"{difference}, {p}; paired, corrected for shared training rows.")
+        )
     return said
