@@ -191,9 +191,11 @@ def grow(
             f"points must be {dtype} of shape {shape}, got {points.dtype} {points.shape}; root {root.shape}"
         )
     place, known, counts = space.place, space.rules, space.counts
-    split, column = np.empty((2, max(known.max_leaves - 1, 1)), np.int64)
-    total = np.empty((2 * known.max_leaves - 1, known.n_channels), np.int64)
-    known.least_gain, known.least_spread, known.square_unit = rules.least_gain, rules.least_spread, rules.square_unit
+    split, column = np.empty((2, max(rules.max_leaves - 1, 1)), np.int64)
+    total = np.empty((2 * rules.max_leaves - 1, rules.n_channels), np.int64)
+    if not rules.packed:
+        known.least_gain, known.least_spread = rules.least_gain, rules.least_spread
+        known.square_unit = rules.square_unit
     plant(place, points if rules.packed else 0, out)
     counts[0] = root
     if rules.packed:

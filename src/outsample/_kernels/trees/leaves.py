@@ -96,11 +96,12 @@ def plant(place: Place, labels: Array | int, out: Integers | None = None) -> Non
     n = place.state.size
     place.samples[:n] = np.arange(n, dtype=np.uint32)
     place.state[:] = labels
-    place.leaves[0] = np.zeros((), LEAF)
-    place.leaves.end[0] = place.leaves.n_samples[0] = n
     if out is not None:
         place.state[out] = 2 * (place.leaves.size - 1)
-        place.leaves.n_samples[0] = n - out.size
+    # Fields of a plain record: those of record arrays take longer than the growth of a small tree.
+    root = np.zeros((), LEAF)
+    root["end"], root["n_samples"] = n, n if out is None else n - out.size
+    place.leaves[0] = root
     place.free[:] = np.arange(1, place.free.size + 1)
 
 
