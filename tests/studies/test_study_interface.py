@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import zlib
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import outsample
+from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.datasets import load, plane_problem
 from outsample.questions.regret import summary
 from outsample.running.progress import silent
-from outsample.studies import plane
+from outsample.running.run import child_generator
+from outsample.studies import own_criteria, plane
 from outsample.studies.error_curves import Trees
 from outsample.studies.own_criteria import METHODS, criteria
 from outsample.studies.own_criteria import _one as one_split_of_ours
@@ -19,7 +23,7 @@ from outsample.studies.polynomials import table3, table4
 from outsample.studies.real_data import table6
 from outsample.studies.result import Finding, StudyResult, number
 from outsample.studies.roughness import SHOWN, figure5
-from outsample.studies.splits import LEARNERS, Budget, Work, _one, regrets
+from outsample.studies.splits import LEARNERS, Budget, Work, _one, regrets, train_and_test
 from outsample.studies.study import STUDIES, Study, run_all, study, study_named
 
 OF_THE_PAPER = [name for name in STUDIES if name.startswith(("table", "figure", "imbalance"))]
@@ -128,9 +132,24 @@ def test_our_criteria_see_the_splits_of_table_5(data_home):
     data = load("parkinsons", data_home)
     work = Work(data, "parkinsons", "k-NN", Budget(labels=2, left_out=10**9, folds=False))
     for s in range(3):
-        # The best held-out error of a split is the same, whatever chose; so is leave-one-out but for ties.
-        (ours,), (theirs, _) = one_split_of_ours(data, "k-NN", 0, s), _one(work, 0, s)
-        assert ours[0] == theirs[0]
+        # The best held-out error of a split is the same, whatever chose.
+        assert one_split_of_ours(data, "k-NN", 0, s)[0][0] == _one(work, 0, s)[0][0]
+
+
+@pytest.mark.parametrize("name", own_criteria.LEARNERS)
+def test_what_leave_one_out_chooses_against_a_search(name, data_home, monkeypatch):
+    monkeypatch.setattr(own_criteria, "OURS", {"loo": LeaveOneOut()})
+    data, learner = load("parkinsons", data_home), own_criteria.LEARNERS[name]
+    for s in range(2):
+        rng = child_generator(np.random.SeedSequence(0), zlib.crc32(b"parkinsons"), s)
+        train, test = train_and_test(len(data.y), rng)
+        grid = {learner.parameter: list(learner.values)}
+        search = outsample.GridSearch(learner.estimator, grid, criterion=LeaveOneOut()).fit(
+            data.X[train], data.y[train]
+        )
+        error = np.mean(search.predict(data.X[test]) != data.y[test])
+        _, alone, _, ours = one_split_of_ours(data, name, 0, s)[0]
+        assert alone == ours == error
 
 
 @pytest.mark.parametrize("name", STUDIES)
