@@ -26,6 +26,7 @@ TITLES = {
     "forests": "Forests",
     "compare": "Twelve criteria at once",
     "alo": "Approximate leave-one-out",
+    "growth": "Growth",
     "first_use": "First use",
 }
 WALK = "walk"

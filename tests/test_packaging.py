@@ -47,7 +47,9 @@ def test_the_criteria_of_the_readme():
 def test_every_link_of_the_readme_leads_somewhere():
     for page in (README, REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").glob("*.md")):
         links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
-        missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+        # Pages of the gallery and the reference are made when the site is built, which checks links to them.
+        here = [link for link in links if "://" not in link and not link.startswith(("gallery/", "reference/"))]
+        missing = [link for link in here if not (page.parent / link).exists()]
         assert missing == [], page
 
 
