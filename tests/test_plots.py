@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -62,6 +64,57 @@ def test_the_null_distribution_shows_every_draw_and_what_was_observed(ax):
     assert test.plot(ax) is ax
     assert sum(bar.get_height() for bar in ax.patches) == 49
     assert ax.get_lines()[0].get_xdata()[0] == test.statistic
+
+
+def test_a_grid_of_two_parameters_is_a_map(ax):
+    grid = {"max_leaf_nodes": [2, 4, 8], "min_samples_leaf": [1, 5]}
+    search = outsample.GridSearch(DecisionTreeClassifier(), grid, criterion="kfold", random_state=0).fit(*IRIS)
+    assert search.plot(ax) is ax
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("max_leaf_nodes", "min_samples_leaf")
+    shown = {text.get_text() for text in ax.texts}
+    assert shown == {f"{value:.3g}" for value in search.curve_.out_sample}
+    ring = next(patch for patch in ax.patches if patch.get_label() == "chosen")
+    place = round(ring.get_x() + 0.5), round(ring.get_y() + 0.5)
+    chosen = [grid[name].index(search.best_params_[name]) for name in ("max_leaf_nodes", "min_samples_leaf")]
+    assert place == tuple(chosen)
+
+
+def test_a_grid_of_three_parameters_shows_its_best_candidates(ax):
+    grid = {"max_leaf_nodes": [2, 4], "min_samples_leaf": [1, 5], "criterion": ["gini", "entropy"]}
+    search = outsample.GridSearch(DecisionTreeClassifier(), grid, criterion="kfold", random_state=0).fit(*IRIS)
+    search.plot(ax)
+    assert len(ax.get_yticklabels()) == 8
+    first = next(text.get_text() for text in ax.get_yticklabels())
+    assert first == ", ".join(str(search.best_params_[name]) for name in ax.get_title(loc="left").split(", "))
+
+
+def test_a_grid_of_one_parameter_is_a_curve_with_its_short_name(ax):
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier())
+    grid = {"decisiontreeclassifier__max_leaf_nodes": [2, 3, 5]}
+    search = outsample.GridSearch(model, grid, scoring="f1_macro", criterion="kfold", random_state=0).fit(*IRIS)
+    search.plot(ax)
+    assert ax.get_xlabel() == "max_leaf_nodes (simple to rich)"
+    assert min(line.get_ydata().min() for line in ax.get_lines() if len(line.get_ydata()) == 3) > 0
+    assert texts(ax)[-1] == f"minimum: {search.best_params_['decisiontreeclassifier__max_leaf_nodes']}"
+
+
+@pytest.mark.parametrize("result", ["estimate", "evaluation", "audit", "complexity", "complexities", "columns", "race"])
+def test_every_result_draws_itself(result, ax):
+    model, two = DecisionTreeClassifier(max_leaf_nodes=2), (IRIS[0][:100], IRIS[1][:100])
+    made = {
+        "estimate": lambda: outsample.estimate(model, *two, criterion="kfold", random_state=0),
+        "evaluation": lambda: outsample.evaluate(model.fit(*two), *two),
+        "audit": lambda: outsample.audit(lambda X, y: 0.5, *two, n_draws=3),
+        "complexity": lambda: outsample.permutation_complexity(model, *two, n_draws=5, random_state=0),
+        "complexities": lambda: outsample.permutation_complexity(
+            model, *two, param="max_leaf_nodes", values=[2, 3], n_draws=5, random_state=0
+        ),
+        "columns": lambda: outsample.permutation_test_columns(None, *two, n_draws=49, random_state=0),
+        "race": lambda: outsample.GridSearch(model, {"max_depth": [1, 2, 3]}, criterion="race").fit(*IRIS).race_,
+    }
+    assert made[result]().plot(ax) is ax
+    ax.figure.canvas.draw()
+    assert texts(ax)
 
 
 def test_names_are_not_read_as_formulas(ax, curve):

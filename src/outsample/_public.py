@@ -62,6 +62,8 @@ from outsample.questions.complexity import rademacher_complexity as rademacher_c
 from outsample.questions.effective_parameters import effective_parameters as effective_parameters
 from outsample.questions.estimate import estimate as estimate
 from outsample.questions.evaluate import evaluate as evaluate
+from outsample.questions.learning_curve import LearningCurve as LearningCurve
+from outsample.questions.learning_curve import learning_curve as learning_curve
 from outsample.questions.multipliers import gaussian_complexity as gaussian_complexity
 from outsample.questions.multipliers import multiplier_complexity as multiplier_complexity
 from outsample.questions.optuna_objective import PairedPruner as PairedPruner

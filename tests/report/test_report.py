@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
+from outsample.plots.ticks import axis_labels, nice_ticks
 from outsample.report.cautions import notes_of
 from outsample.report.page import report_page, write_report
-from outsample.report.ticks import axis_labels, nice_ticks
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}

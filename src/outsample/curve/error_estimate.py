@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import stats
 
 from outsample.checks import one_of, probability
 from outsample.running.arrays import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WRITTEN_OUT = 1e9
 
@@ -131,6 +134,12 @@ class ErrorEstimate:
             )
         error = math.hypot(self.standard_error, self.monte_carlo_error or 0.0)
         return _quantile(0.5 + level / 2, self.freedom) * error
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The error on the rows fitted to and on new ones, with its interval; returns the matplotlib Axes."""
+        from outsample.plots.results import error_estimate
+
+        return error_estimate(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""

@@ -105,6 +105,12 @@ class Audit:
         )
         return {name: getattr(self, name) for name in plain} | {"draws": self.draws.tolist()}
 
+    def plot(self, ax: Any = None) -> Any:
+        """What the procedure reports on shuffled labels, and on the real ones; returns the matplotlib Axes."""
+        from outsample.plots.results import audit as drawn
+
+        return drawn(self, ax)
+
     def __str__(self) -> str:
         return (
             f"reported {numeral(self.reported)}, optimism {numeral(self.optimism)}, "

@@ -131,6 +131,12 @@ class ColumnTests:
         frame = pd.DataFrame(numbers, index=pd.Index(self.columns, name="column"))
         return frame.sort_values("statistic", ascending=False, kind="stable")
 
+    def plot(self, ax: Any = None) -> Any:
+        """p-values of the columns, alone and adjusted for all; returns the matplotlib Axes."""
+        from outsample.plots.results import column_tests as drawn
+
+        return drawn(self, ax)
+
     def __str__(self) -> str:
         found = self.significant()
         named = ", ".join(str(c) for c in found[:10]) + (", …" if len(found) > 10 else "")

@@ -256,6 +256,12 @@ class Complexity:
         words = {name: getattr(self, name) for name in WORDS}
         return numbers | words | {"n_draws": len(self.draws), "params": [dict(p) for p in self.params]}
 
+    def plot(self, ax: Any = None) -> Any:
+        """The values over draws, or the mean of each model; returns the matplotlib Axes."""
+        from outsample.plots.results import complexity as drawn
+
+        return drawn(self, ax)
+
     def __str__(self) -> str:
         values, errors = np.atleast_1d(self.value), self._errors()
         lines = [

@@ -91,6 +91,13 @@ class Fitted:
             frame["plausible"] = np.isin(np.arange(len(frame)), self.plausible_)
         return frame
 
+    def plot(self, ax: Any = None) -> Any:
+        """A curve over one parameter, a heat map over two, or the best candidates; returns the matplotlib Axes."""
+        from outsample.plots.searches import search
+
+        check_is_fitted(self)
+        return search(self, ax)
+
     def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
         from outsample.report.page import write_report

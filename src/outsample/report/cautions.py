@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
+from outsample.curve.words import joined
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
+from outsample.plots.pictures import place_of
 from outsample.questions.significance import PermutationTest
-from outsample.report.search import place_of
-from outsample.report.words import joined
 from outsample.running.arrays import Array
 
 FEW_ROWS = 100

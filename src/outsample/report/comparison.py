@@ -9,10 +9,10 @@ import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.risk_curve import RiskCurve
+from outsample.curve.words import Rename, Setting, amount, counted, in_words, interval_in_words, interval_of, joined
+from outsample.plots.elements import Answer, Bars, Cell, Content, Picture, Table
+from outsample.plots.pictures import curve_chart
 from outsample.questions.compare import Comparison
-from outsample.report.elements import Answer, Bars, Cell, Content, Picture, Table
-from outsample.report.pictures import curve_chart
-from outsample.report.words import Rename, Setting, amount, counted, in_words, interval_in_words, interval_of, joined
 
 NUMBERS = ("out-sample", "± data", "± draws", "in-sample", "optimism", "fits", "seconds")
 

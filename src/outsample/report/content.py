@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.words import Rename, short_names
+from outsample.plots.elements import Content
 from outsample.questions.audit import Audit
 from outsample.questions.compare import Comparison
 from outsample.questions.compare_models import ModelComparison
 from outsample.questions.significance import PermutationTest
 from outsample.report.comparison import comparison_content
-from outsample.report.elements import Content
 from outsample.report.learners import learners_content
 from outsample.report.search import search_content
 from outsample.report.single import audit_content, estimate_content, test_content
-from outsample.report.words import Rename, short_names
 
 
 def content_of(result: object, asked: Mapping[str, Any], rename: Rename | None, call: str) -> Content:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from outsample.curve.error_estimate import numeral
+from outsample.curve.words import counted, expectation, joined
+from outsample.plots.elements import Answer, Bars, Cell, Content, Picture, Table
 from outsample.questions.compare_models import ModelComparison
-from outsample.report.elements import Answer, Bars, Cell, Content, Picture, Table
-from outsample.report.words import counted, expectation, joined
 
 MEANINGS = {
     "95 % interval": "where the error on new data is to be expected; this data set is one of many.",

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from outsample import __version__
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
+from outsample.plots.elements import Bars, Chart, Content, HeatMap, Histogram, Picture, RaceChart
 from outsample.report.cautions import cautions_about, notes_of
 from outsample.report.content import content_of
 from outsample.report.drawing.bars import bars, histogram
 from outsample.report.drawing.heat_map import heat_map
 from outsample.report.drawing.lines import MARKS, colour_of, dash_of, line_chart, race_chart, style_of
-from outsample.report.elements import Bars, Chart, Content, HeatMap, Histogram, Picture, RaceChart
 
 SIZES = {"wide": (760, 380), "narrow": (370, 330)}
 

@@ -10,10 +10,7 @@ import numpy as np
 
 from outsample.curve.error_estimate import numeral
 from outsample.curve.risk_curve import RiskCurve
-from outsample.questions.code import code_of_search
-from outsample.report.elements import Answer, Cell, Content, Table
-from outsample.report.pictures import known_errors, parameter_names, pictures_of, ranked
-from outsample.report.words import (
+from outsample.curve.words import (
     Rename,
     Setting,
     counted,
@@ -23,6 +20,16 @@ from outsample.report.words import (
     on_users_scale,
     value_in_words,
 )
+from outsample.plots.elements import Answer, Cell, Content, Table
+from outsample.plots.pictures import (
+    known_errors,
+    parameter_names,
+    pictures_of,
+    place_of,
+    plausible_models,
+    ranked,
+)
+from outsample.questions.code import code_of_search
 from outsample.rules import RULES
 from outsample.running.arrays import Floats
 
@@ -88,23 +95,6 @@ def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
     count = counted(len(others), "other candidate")
     order = ", the simplest first" if curve.ordered and len(others) > 1 else ""
     return listed(words), f"{count} cannot be told from it by these data{order}"
-
-
-def plausible_models(search: Any) -> frozenset[int]:
-    """Places on the curve of the candidates that may be the best; none where no rows were left out to tell."""
-    if not hasattr(search, "plausible_"):
-        return frozenset()
-    wanted = {_key(search.cv_results_["params"][position]) for position in search.plausible_}
-    return frozenset(i for i, setting in enumerate(search.curve_.params) if _key(setting) in wanted)
-
-
-def place_of(curve: RiskCurve, setting: Setting) -> int:
-    """Where a setting stands on the curve."""
-    return next(i for i, other in enumerate(curve.params) if _key(other) == _key(setting))
-
-
-def _key(setting: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, repr(value)) for name, value in setting.items()))
 
 
 def name_of(rule: object) -> str:

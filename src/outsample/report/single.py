@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.words import amount, expectation
+from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
 from outsample.questions.audit import Audit
 from outsample.questions.significance import PermutationTest
 from outsample.report.comparison import MEANINGS, NUMBERS, number_cells
-from outsample.report.elements import Answer, Cell, Content, Histogram, Picture, Table
-from outsample.report.words import amount, expectation
 
 NULL = "The bars are what labels without information give."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
+from outsample.curve.words import number
+from outsample.plots.elements import Bars, Histogram
+from outsample.plots.ticks import nice_ticks
 from outsample.report.drawing.frame import Frame, svg, text
-from outsample.report.elements import Bars, Histogram
-from outsample.report.ticks import nice_ticks
-from outsample.report.words import number
 
 # Height of a line; pixels of a character.
 ROW, CHARACTER = 26, 6.7

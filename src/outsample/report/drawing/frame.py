@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from outsample.report.ticks import nice_ticks
-from outsample.report.words import number
+from outsample.curve.words import number
+from outsample.plots.ticks import nice_ticks
 from outsample.running.arrays import Floats
 
 # Worse values than so many times the spread of the better four fifths are cut off.

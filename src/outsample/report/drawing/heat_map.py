@@ -6,9 +6,9 @@ import math
 
 from markupsafe import Markup
 
+from outsample.curve.words import number
+from outsample.plots.elements import HeatMap
 from outsample.report.drawing.frame import Frame, svg, text
-from outsample.report.elements import HeatMap
-from outsample.report.words import number
 
 # Height of a row; pixels that a digit takes in a cell.
 ROW, DIGIT = 30, 6.6

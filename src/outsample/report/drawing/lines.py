@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from markupsafe import Markup
 
+from outsample.plots.elements import Chart, Line, RaceChart
+from outsample.plots.ticks import axis_labels
 from outsample.report.drawing.frame import Frame, limits, place_axis, svg, text, value_axis
-from outsample.report.elements import Chart, Line, RaceChart
-from outsample.report.ticks import axis_labels
 from outsample.running.arrays import Floats
 
 COLOURS = 8

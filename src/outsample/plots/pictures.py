@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from outsample.curve.risk_curve import RiskCurve
-from outsample.report.elements import Bars, Chart, HeatMap, Line, Picture, RaceChart
-from outsample.report.words import Setting, in_words, on_users_scale, value_in_words
+from outsample.curve.words import Setting, in_words, on_users_scale, value_in_words
+from outsample.plots.elements import Bars, Chart, HeatMap, Line, Picture, RaceChart
 from outsample.running.arrays import Floats
 
 # Candidates without an order that are drawn, the best first.
@@ -174,3 +175,20 @@ def known_errors(values: Floats | None) -> Floats:
 def parameter_names(settings: Sequence[Setting]) -> list[str]:
     """The parameters that settings have."""
     return list(dict.fromkeys(name for setting in settings for name in setting))
+
+
+def plausible_models(search: Any) -> frozenset[int]:
+    """Places on the curve of the candidates that may be the best; none where no rows were left out to tell."""
+    if not hasattr(search, "plausible_"):
+        return frozenset()
+    wanted = {_key(search.cv_results_["params"][position]) for position in search.plausible_}
+    return frozenset(i for i, setting in enumerate(search.curve_.params) if _key(setting) in wanted)
+
+
+def place_of(curve: RiskCurve, setting: Setting) -> int:
+    """Where a setting stands on the curve."""
+    return next(i for i, other in enumerate(curve.params) if _key(other) == _key(setting))
+
+
+def _key(setting: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, repr(value)) for name, value in setting.items()))

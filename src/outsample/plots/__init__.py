@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outsample.curve.words import short_names, value_in_words
 from outsample.questions.contest import checked_choice
 from outsample.rules import RuleLike, as_rule
 from outsample.running.arrays import Floats
@@ -142,8 +143,8 @@ def _loss_values(curve: RiskCurve, values: Floats) -> Floats:
 def _models(curve: RiskCurve) -> tuple[list[str], str]:
     """(a label for every model, what they differ in)."""
     names = list(dict.fromkeys(name for setting in curve.params for name in setting))
-    labels = [", ".join(_label(setting.get(name, "")) for name in names) for setting in curve.params]
-    what = ", ".join(names) or "the model"
+    labels = [", ".join(value_in_words(setting.get(name, "")) for name in names) for setting in curve.params]
+    what = ", ".join(short_names([dict.fromkeys(names)])(dict.fromkeys(names))) or "the model"
     return labels, f"{what} (simple to rich)" if curve.ordered and len(curve) > 1 else what
 
 

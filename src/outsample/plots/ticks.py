@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from outsample.report.words import number
+from outsample.curve.words import number
 from outsample.running.arrays import Floats
 
 # Pixels that a character and the space between two labels take.
