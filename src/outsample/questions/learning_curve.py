@@ -44,6 +44,14 @@ class LearningCurve:
     ----------
     train_sizes : (sizes,) rows that the models were fitted to.
     estimates : the ErrorEstimate for each size. Its bars come from the losses of the rows left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> curve = learning_curve(GaussianNB(), *load_iris(return_X_y=True), train_sizes=[30, 120], random_state=0)
+    >>> curve.to_frame().shape
+    (2, 6)
     """
 
     train_sizes: Rows
