@@ -33,7 +33,7 @@ def ax():
 
 
 def texts(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    return [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
 
 
 def test_validation_curve_shows_the_curve_and_every_choice(curve, ax):

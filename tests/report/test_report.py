@@ -139,6 +139,15 @@ def test_the_code_of_a_randomised_search_and_of_a_comparison_runs_again(compared
     assert names["c"].params == compared.params
 
 
+def test_the_page_of_learners_draws_differences_and_its_code_runs_again():
+    learners = {"tree": DecisionTreeClassifier(), "knn": make_pipeline(StandardScaler(), KNeighborsClassifier())}
+    found = outsample.compare_models(learners, *IRIS, random_state=0)
+    page, names = report_page(found), {"X": IRIS[0], "y": IRIS[1]}
+    assert f"zero-one: difference to {found.best}" in page
+    exec(code_in(page), names)
+    assert names["c"].to_frame()["estimate"].equals(found.to_frame()["estimate"])
+
+
 def test_comparison_says_who_chooses_what(compared):
     words = text_of(report_page(compared))
     for name, curve in compared.curves.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.losses.base import Loss
 from outsample.running.arrays import Floats, Rows
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class RaceRecord:
     ended : why the race was over, as the end of a sentence.
     n_fits : fits spent; fits to fewer trees count as parts, rounded up together.
     unit : what a round brings, "fold" or "tree".
+    loss : what was measured, for pictures on the scale that the user asked for; None for risks as they are.
     """
 
     params: Sequence[dict[str, Any]]
@@ -56,6 +58,7 @@ class RaceRecord:
     ended: str
     n_fits: int
     unit: str = "fold"
+    loss: Loss | None = None
 
     @property
     def amount(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outsample.curve.words import short_names, value_in_words
+from outsample.curve.words import in_words, short_names, value_in_words
 from outsample.questions.contest import checked_choice
 from outsample.rules import RuleLike, as_rule
 from outsample.running.arrays import Floats
@@ -27,6 +28,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3A9BD0", "#0
 MARKERS = "osD^vP*X"
 STYLES = ("-", "--", ":", "-.")
 HATCHES = ("", "//", "..", "xx")
+LEGEND_WIDTH = 70
 
 
 def validation_curve(curve: RiskCurve, rules: Iterable[RuleLike] = ("minimum",), ax: Axes | None = None) -> Axes:
@@ -85,22 +87,24 @@ def race(record: RaceRecord, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     rounds = np.arange(1, len(record.order) + 1)
     over_size = record.unit != "fold"
+    values = record.risk if record.loss is None else np.asarray(record.loss.reported(record.risk))
     for c in range(len(record.reason)):
         known = ~np.isnan(record.risk[:, c])
         if c == record.leader or not known.any():
             continue
         remained = record.reason[c] == ""
         colour = COLOURS[5] if remained else "#999999"
-        ax.plot(rounds[known], record.risk[known, c], "-", color=colour, linewidth=1, alpha=0.8, zorder=2 + remained)
-        ax.plot(rounds[known][-1], record.risk[known, c][-1], "o" if remained else "x", color=colour, markersize=4)
+        ax.plot(rounds[known], values[known, c], "-", color=colour, linewidth=1, alpha=0.8, zorder=2 + remained)
+        ax.plot(rounds[known][-1], values[known, c][-1], "o" if remained else "x", color=colour, markersize=4)
     ax.plot([], [], "x-", color="#999999", linewidth=1, label="dropped")
     if len(record.remaining) > 1:
         ax.plot([], [], "o-", color=COLOURS[5], linewidth=1, label="remained")
-    won = ", ".join(f"{name}={_label(value)}" for name, value in record.params[record.leader].items()) or "the model"
-    ax.plot(rounds, record.risk[:, record.leader], "o-", color=COLOURS[1], linewidth=2, zorder=5, label=f"won: {won}")
+    won = in_words(short_names(record.params)(record.params[record.leader]))
+    ax.plot(rounds, values[:, record.leader], "o-", color=COLOURS[1], linewidth=2, zorder=5, label=f"won: {won}")
     ax.set_xticks(rounds, [str(trees) for trees in record.order] if over_size else None)
     ax.set_xlabel(f"{record.unit}s")
-    ax.set_ylabel("mean loss of rows left out" if over_size else "mean loss so far")
+    measured = "mean loss" if record.loss is None else record.loss.name
+    ax.set_ylabel(f"{measured} of rows left out" if over_size else f"{measured} so far", parse_math=False)
     ax.set_title(f"{len(record.reason)} candidates, {record.n_fits} fits", fontsize="medium")
     return _legend(ax)
 
@@ -148,10 +152,6 @@ def _models(curve: RiskCurve) -> tuple[list[str], str]:
     return labels, f"{what} (simple to rich)" if curve.ordered and len(curve) > 1 else what
 
 
-def _label(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def _name_axes(ax: Axes, labels: Sequence[str], across: str, up: str) -> None:
     ticks = list(range(0, len(labels), max(1, len(labels) // 12)))
     crowded = max(len(label) for label in labels) > 5
@@ -166,7 +166,19 @@ def _plain(text: str) -> str:
 
 
 def _legend(ax: Axes) -> Axes:
-    legend = ax.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=1, frameon=False)
+    """A legend below the axes, long entries on several lines."""
+    handles, labels = ax.get_legend_handles_labels()
+    wrapped = [textwrap.fill(label, LEGEND_WIDTH) for label in labels]
+    columns = 2 if len(labels) > 2 and max(map(len, labels)) < LEGEND_WIDTH / 2 else 1
+    legend = ax.legend(
+        handles,
+        wrapped,
+        fontsize="small",
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.16),
+        ncols=columns,
+        frameon=False,
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
     return ax

@@ -117,12 +117,15 @@ class RaceChart:
     values : (rounds, candidates) estimates so far; not-a-number once a candidate had left.
     settings : the candidates in words.
     leader : the one that won.
-    up : what the values are.
+    rounds : what each round is called.
+    across, up : what rounds and values are.
     """
 
     values: Floats
     settings: Sequence[str]
     leader: int
+    rounds: Sequence[str]
+    across: str
     up: str
 
 

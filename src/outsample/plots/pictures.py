@@ -30,10 +30,22 @@ def pictures_of(curve: RiskCurve, settings: Sequence[Setting], chosen: int, plau
         else:
             found.append(Picture(best_candidates(curve, settings, chosen, plausible), BEST))
     if curve.race is not None and len(curve.race.order) > 1:
-        values = on_users_scale(curve, curve.race.risk)
-        names = [in_words(setting) for setting in settings]
-        found.append(Picture(RaceChart(values, names, curve.race.leader, f"{curve.loss.name} so far"), RACE))
+        found.append(Picture(_race_chart(curve, [in_words(setting) for setting in settings]), RACE))
     return found
+
+
+def _race_chart(curve: RiskCurve, names: Sequence[str]) -> RaceChart:
+    race = curve.race
+    assert race is not None
+    over_size = race.unit != "fold"
+    return RaceChart(
+        values=on_users_scale(curve, race.risk),
+        settings=names,
+        leader=race.leader,
+        rounds=[str(size) for size in race.order] if over_size else [str(r + 1) for r in range(len(race.order))],
+        across=f"{race.unit}s",
+        up=f"{curve.loss.name} of rows left out" if over_size else f"{curve.loss.name} so far",
+    )
 
 
 CURVE = (

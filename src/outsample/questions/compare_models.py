@@ -23,6 +23,7 @@ from outsample.evidence.learners import Judged, left_out_by_learners
 from outsample.losses.choice import LossLike
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem, ask
+from outsample.questions.code import Name, code_of_call
 from outsample.resampling.rows import FoldsLike
 from outsample.running.arrays import Array
 from outsample.running.progress import Progress, TerminalProgress
@@ -46,7 +47,7 @@ class ModelComparison:
     n_fits, seconds : what each learner took, (models,): fits inside searches counted, wall time.
     train_size : rows of a training set, on average.
     groups : (n,) rows that belong together, None where each is alone.
-    call : the Python call that gives it again.
+    call : the Python code that gives it again, with X and y as the user has them.
 
     Examples
     --------
@@ -360,7 +361,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _call(models: Mapping[str, Any], scoring: object, cv: object, random_state: object) -> str:
-    listed = ", ".join(f"{name!r}: {model.__repr__(N_CHAR_MAX=10**6)}" for name, model in models.items())
-    return (
-        f"outsample.compare_models({{{listed}}}, X, y, scoring={scoring!r}, cv={cv!r}, random_state={random_state!r})"
-    )
+    """The code that gives the comparison again, with the arguments that are not the usual ones."""
+    given = {"scoring": scoring, "cv": None if cv == 10 else cv, "random_state": random_state}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return code_of_call("c = outsample.compare_models", [dict(models), Name("X"), Name("y")], asked, ["outsample"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,8 @@ class Fitted:
         if self.refit or not self.multimetric_:
             self.estimate_ = curve.estimate(decisive.model_at(self.best_index_))
         if curve.race is not None:
-            self.race_ = curve.race.take(np.argsort(decisive.positions, kind="stable"))
+            record = curve.race.take(np.argsort(decisive.positions, kind="stable"))
+            self.race_ = replace(record, loss=curve.loss)
         if honest is not None:
             self.honest_score_ = honest
         if as_rule(self.rule) is penalized:

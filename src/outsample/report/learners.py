@@ -16,6 +16,12 @@ MEANINGS = {
 }
 BARS = "The error of each learner on rows left out, with its 95 % interval; strong: those that may be the best."
 
+PAIRS = "the difference with its 95 % interval: paired, and corrected for the training rows that folds share."
+PAIRED = (
+    "The differences to the best learner, row by row on the same rows left out, with their 95 % intervals: where a bar "
+    "crosses the line, these data alone do not tell the two apart."
+)
+
 
 def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call: str) -> Content:
     """What the page of a comparison of learners says."""
@@ -32,7 +38,7 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
         table_title="The learners",
         meanings=[(loss, f"estimates {found.curve.estimand}."), *MEANINGS.items(), *_pairs_in_words(found)],
         code=call,
-        pictures=[Picture(_bars(found, order), BARS)],
+        pictures=[Picture(_bars(found, order), BARS), *_paired(found)],
     )
 
 
@@ -54,14 +60,29 @@ def _bars(found: ModelComparison, order: list[str]) -> Bars:
     return Bars(order, frame["estimate"].to_numpy(), low, high, found.curve.loss.name, "learner", strong)
 
 
+def _paired(found: ModelComparison) -> list[Picture]:
+    """By how much every other learner differs from the best one."""
+    pairs = found.differences()
+    mine = [pair for pair in pairs.itertuples() if found.best in (pair.first, pair.second)]
+    if not mine:
+        return []
+    turned = [-1.0 if pair.first == found.best else 1.0 for pair in mine]
+    names = [pair.second if pair.first == found.best else pair.first for pair in mine]
+    values = np.array([turn * pair.difference for turn, pair in zip(turned, mine, strict=True)])
+    ends = np.array([sorted(turn * end for end in pair.interval) for turn, pair in zip(turned, mine, strict=True)])
+    order = np.argsort(np.abs(values), kind="stable")
+    across = f"{found.curve.loss.name}: difference to {found.best}"
+    strong = frozenset(i for i, place in enumerate(order) if names[place] in found.plausible)
+    low, high = ends[order].T
+    drawn = Bars([names[i] for i in order], values[order], low, high, across, "learner", strong, reference=0.0)
+    return [Picture(drawn, PAIRED)]
+
+
 def _pairs_in_words(found: ModelComparison) -> list[tuple[str, str]]:
     """By how much each pair of learners differs."""
     said = []
     for pair in found.differences().itertuples():
         low, high = (numeral(end, 3) for end in pair.interval)
-        difference = f"{numeral(pair.difference, 3)}, 95 % interval {low} to {high}"
         p = f"p = {pair.p_value:.2g}, adjusted for all pairs {pair.p_holm:.2g}"
-        said.append(
-            (f"{pair.first} − {pair.second}", f"{difference}, {p}; paired, corrected for shared training rows.")
-        )
-    return said
+        said.append((f"{pair.first} − {pair.second}", f"{numeral(pair.difference, 3)} ({low} to {high}), {p}."))
+    return [*said, ("a − b", PAIRS)] if said else []

@@ -39,6 +39,7 @@ MEANINGS = {
     "± data": "standard error: how far the estimate may be off because this data set is one of many.",
     "± draws": "Monte-Carlo error: how far it may be off because only so many resamples were drawn.",
     "folds": "parts of the rows on which the candidate was tried before the race dropped it.",
+    "trees": "trees that the candidate got before the race dropped it.",
     "may be best": "by these data the candidate cannot be told from the best one (level 0.95).",
 }
 
@@ -143,7 +144,7 @@ def candidates_table(
         "in-sample": on_users_scale(curve, curve.in_sample),
     }
     if curve.race is not None:
-        columns["folds"] = curve.race.n_splits.astype(np.float64)
+        columns[f"{curve.race.unit}s"] = curve.race.n_splits.astype(np.float64)
     columns = {name: values for name, values in columns.items() if np.isfinite(values).any()}
     order = ranked(curve, chosen)
     rows = [

@@ -120,15 +120,15 @@ def race_chart(race: RaceChart, size: tuple[float, float], kind: str, name: str)
     last = race.values[-1]
     worse_is_up = bool(race.values[0, race.leader] <= np.nanmedian(race.values[0]))
     frame = Frame(*size, *limits(race.values.ravel(), worse_is_up), rounds, name, kind)
-    labels = axis_labels([str(r + 1) for r in range(rounds)], None, frame.end - frame.left)
-    parts = [*value_axis(frame, race.up), *place_axis(frame, labels, "folds")]
+    labels = axis_labels(race.rounds, None, frame.end - frame.left)
+    parts = [*value_axis(frame, race.up), *place_axis(frame, labels, race.across)]
     order = sorted(range(candidates), key=lambda c: (c == race.leader, bool(np.isfinite(last[c]))))
     for c in order:
         state = "won" if c == race.leader else "remained" if np.isfinite(last[c]) else "left"
         parts.append(_runner(frame, race.values[:, c], state, race.settings[c]))
     left = [int(np.isfinite(row).sum()) for row in race.values]
     parts.append(text(frame.end, frame.top + 2, f"{left[0]} → {left[-1]} candidates", "end"))
-    return svg(frame, f"{race.up} over folds", parts)
+    return svg(frame, f"{race.up} over {race.across}", parts)
 
 
 def _runner(frame: Frame, values: Floats, state: str, setting: str) -> Markup:
