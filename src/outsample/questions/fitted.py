@@ -90,7 +90,8 @@ class Fitted:
         check_is_fitted(self)
         frame = results_frame(self.cv_results_)
         if hasattr(self, "plausible_"):
-            frame["plausible"] = np.isin(np.arange(len(frame)), self.plausible_)
+            times = next(i for i, name in enumerate(frame.columns) if name.endswith("_time"))
+            frame.insert(times, "plausible", np.isin(np.arange(len(frame)), self.plausible_))
         return frame
 
     def plot(self, ax: Any = None) -> Any:
