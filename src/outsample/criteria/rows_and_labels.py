@@ -196,7 +196,7 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     # Frequencies hold the predictions of a learner that votes, so that one fit per fold gives both.
     voting = has_frequencies(problem)
-    asked = replace(problem, response="predict_proba") if voting else problem
+    asked = _asked(problem, "predict_proba" if voting else problem.response)
 
     def answer(splits: Splits, number: int) -> tuple[Array, int]:
         """(what fits without their folds say of rows, fits beside the one to all rows)."""
@@ -217,6 +217,17 @@ def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     n_fits += more + asked.design.fits_per_draw
     risk = mean_over_folds(problem, splits, predicted)
     return _LeftOut(risk, moves, predicted, out if voting else None, n_fits)
+
+
+def _asked(problem: Problem, response: str) -> Problem:
+    """The same models asked for another response; ties are theirs to settle, which saves trees most of the time."""
+    path = problem.path.with_own_ties()
+    if path is problem.path and response == problem.response:
+        return problem
+    asked = replace(problem, path=path, response=response)
+    if path is problem.path:
+        vars(asked)["design"] = problem.design
+    return asked
 
 
 def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHalf:

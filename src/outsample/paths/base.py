@@ -171,6 +171,13 @@ class Path(ABC):
         """
         return [(self, np.arange(len(self)))]
 
+    def with_own_ties(self) -> Path:
+        """This path, free to settle ties between equally good fits by a rule of its own, if that is faster.
+
+        For estimates that need not have the digits of scikit-learn, which settles ties by its random state.
+        """
+        return self
+
     @property
     def name(self) -> str:
         """The word for this path in results, e.g. "TreePath"."""

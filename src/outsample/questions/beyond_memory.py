@@ -120,11 +120,12 @@ class _Fits:
     def left_out_residuals(self, X: Floats, y: Floats) -> tuple[Floats, int]:
         """(residuals of rows left out one by one (models, rows), number of rows for which digits are lost)."""
         rows, n = self.rows(X), self.n
-        squares = self._variances_without(X) if self.kind.scaled else np.ones_like(rows)
+        squares = self._variances_without(X) if self.kind.scaled else None
         apart = (y - self.level)[:, None]
         total = n if self.kind.intercept else None
         predicted, doubtful = self.solved.without_each(rows, apart, np.ones(len(y)), total, squares)
-        doubtful |= (squares < _TOO_LITTLE).any(axis=1)
+        if squares is not None:
+            doubtful |= (squares < _TOO_LITTLE).any(axis=1)
         return (apart - predicted)[:, :, 0], int(doubtful.sum())
 
     def _variances_without(self, X: Floats) -> Floats:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from outsample import GridSearch
 from outsample.paths.base import Design
 from outsample.paths.dispatch import find_path
 from outsample.paths.refit import RefitPath
@@ -339,3 +340,46 @@ def test_labels_far_from_zero_get_the_trees_that_scikit_learn_grows(offset, para
     np.testing.assert_allclose(design.moments(y[None], y.mean())[0, :, 0], in_sample, rtol=1e-6, atol=1e-12)
     later = LabelDraws(FreePermutation(), y, 1, np.random.SeedSequence(0)).later(range(1))
     np.testing.assert_array_equal(design.moments(later, y.mean()), design.moments(later[:], y.mean()))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "labels"),
+    [
+        (DecisionTreeClassifier(random_state=0), binary),
+        (DecisionTreeClassifier(criterion="entropy", random_state=0, min_samples_leaf=4), three_classes),
+        (DecisionTreeRegressor(random_state=0, max_depth=4), real),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_grown_here_on_new_rows_against_scikit_learn_where_nothing_ties(estimator, labels, weighted):
+    X, X_new = smooth_table(n=300)
+    y, weight = labels(X), weights(len(X)) if weighted else None
+    classes = None if labels is real else np.unique(y)
+    path = TreePath(estimator, "max_leaf_nodes", [2, 3, 5, 7])
+    X_new = np.concatenate([X_new, X])
+    for response in ("predict",) if classes is None else ("predict", "predict_proba"):
+        ours, theirs = (p.bind(X, classes, weight).predict(y, X_new, response) for p in (path.with_own_ties(), path))
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_new_rows_fall_where_the_same_rows_fell_when_the_tree_grew():
+    X, _ = awkward_table()
+    X = X.astype(np.float32)
+    stopping = Stopping.of(DecisionTreeClassifier(), len(X), 30)
+    (growth,) = Grower(X, "gini", stopping, 2, None).grow(binary(X)[None], with_leaves=True)
+    assert len(growth.split) > 5
+    np.testing.assert_array_equal(growth.leaves_of(X, X), growth.leaf)
+
+
+def test_rows_and_labels_fit_no_tree_of_scikit_learn(monkeypatch):
+    X, _ = smooth_table(n=120)
+    monkeypatch.setattr("outsample.paths.trees.leaves.FittedTree", None)
+    for learner, y, loss in (
+        (DecisionTreeClassifier(), binary(X), "roc_auc"),
+        (DecisionTreeClassifier(), three_classes(X), "zero-one"),
+        (DecisionTreeRegressor(), real(X), "squared"),
+    ):
+        search = GridSearch(
+            learner, {"max_leaf_nodes": [2, 5, 9]}, criterion="rows-and-labels", loss=loss, refit=False, random_state=0
+        ).fit(X, y)
+        assert search.path_ == "TreePath"

@@ -126,7 +126,7 @@ class RidgeOfProducts:
         return np.asarray(self.axes @ (gains[:, :, None] * along))
 
     def without_each(
-        self, rows: Floats, y: Floats, weight: Floats, total: float | None, squares: Floats
+        self, rows: Floats, y: Floats, weight: Floats, total: float | None, squares: Floats | None
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """(predictions of rows left out one by one (models, rows, outputs), rows for which digits are lost).
 
@@ -139,7 +139,7 @@ class RidgeOfProducts:
         rows, y : (rows, p), (rows, outputs), from the means of all rows, as predictions are; with no intercept from
             zero.
         total : sum of the weights of all rows where an intercept is fitted, else None.
-        squares : (rows, p) the diagonal of D without each row.
+        squares : (rows, p) the diagonal of D without each row; None where it is one throughout.
         """
         # What leaving a row out takes from sums of products around the mean, and how far it moves the mean.
         away = np.ones(len(y)) if total is None else total / (total - weight)
@@ -147,12 +147,22 @@ class RidgeOfProducts:
         own = (weight * away)[:, None] * y
         predictions = np.empty((len(self.alphas), *y.shape))
         doubtful = np.zeros(len(y), bool)
-        for m, leverage, fit in self._leverages(rows, squares):
+        every = self._plain_leverages(rows) if squares is None else self._leverages(rows, squares)
+        for m, leverage, fit in every:
             slack = 1.0 - weight * away * leverage
             doubtful |= ~(slack > _TOO_TIGHT)
             slack[doubtful] = 1.0
             predictions[m] = level + (away / slack)[:, None] * (fit - leverage[:, None] * own)
         return predictions, doubtful
+
+    def _plain_leverages(self, rows: Floats) -> Iterator[tuple[int, Floats, Floats]]:
+        """The same as `_leverages` where D is the identity: along the axes of G everything is diagonal."""
+        own = ~self._dependent
+        along, known = rows @ self.axes[:, own], self.axes[:, own].T @ self.covariances
+        gains = 1.0 / (self.values[own] + self.alphas[:, None])
+        leverages = gains @ np.square(along).T
+        for m, gain in enumerate(gains):
+            yield m, leverages[m], along @ (gain[:, None] * known)
 
     def _leverages(self, rows: Floats, squares: Floats) -> Iterator[tuple[int, Floats, Floats]]:
         """(model, dᵀ(G + αD)⁻¹d (rows,), dᵀ(G + αD)⁻¹c (rows, outputs)) of every model."""

@@ -74,6 +74,34 @@ class Growth:
     leaf: NDArray[np.int32]
     column: Integers
 
+    def leaves_of(self, X_new: NDArray[np.float32], X: NDArray[np.float32]) -> NDArray[np.intp]:
+        """The node each new row ends in, (rows,), by thresholds halfway between the rows X that were fitted."""
+        leaf = np.zeros(len(X_new), np.intp)
+        inside = {0: np.arange(len(X_new))}
+        for j, (left, right) in enumerate(self._sides()):
+            column, rows = self.column[j], inside.pop(int(self.split[j]))
+            below = X_new[rows, column] <= _threshold(X[left, column].max(), X[right, column].min())
+            inside[2 * j + 1], inside[2 * j + 2] = rows[below], rows[~below]
+        for node, rows in inside.items():
+            leaf[rows] = node
+        return leaf
+
+    def _sides(self) -> list[tuple[Integers, Integers]]:
+        """The fitted rows that each split sends to the left and to the right."""
+        held = {int(node): np.flatnonzero(self.leaf == node) for node in np.unique(self.leaf)}
+        sides = []
+        for j in range(len(self.split))[::-1]:
+            left, right = held.pop(2 * j + 1), held.pop(2 * j + 2)
+            sides.append((left, right))
+            held[int(self.split[j])] = np.concatenate([left, right])
+        return sides[::-1]
+
+
+def _threshold(below: np.float32, above: np.float32) -> float:
+    """Halfway between two values, as scikit-learn has it."""
+    middle = float(below) / 2.0 + float(above) / 2.0
+    return float(below) if middle == float(above) or not math.isfinite(middle) else middle
+
 
 class _Origin(NamedTuple):
     """Origin and unit of labels as whole numbers: `unit` times their sums are sums of y − `center`."""

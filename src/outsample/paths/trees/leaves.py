@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,15 +56,16 @@ class TreePath(GridPath):
 
     In-sample predictions come from trees grown here on presorted X, with the splits that scikit-learn makes. Where
     splits gain equally, scikit-learn decides by its random state, and here a fixed rule does: the lower column, then
-    the lower threshold; of leaves with equal gains the older one is split first. Predictions on new X, and options
-    that are not known here (`max_features`, `splitter="random"`, `class_weight`, other criteria, missing values,
-    sparse X, …), take one fit of scikit-learn's largest tree, cut back in the order in which its nodes were made.
-    So do labels so far from zero that scikit-learn's sums of squares lose their digits: what is judged is the tree it
-    grows, even where it no longer finds the best splits; subtract the mean from such labels.
+    the lower threshold; of leaves with equal gains the older one is split first. Predictions on new X (unless
+    `with_own_ties`) and options that are not known here (`max_features`, `splitter="random"`, `class_weight`, other
+    criteria, missing values, sparse X, …) take one fit of scikit-learn's largest tree, cut back in the order in which
+    its nodes were made. So do labels so far from zero that scikit-learn's sums of squares lose their digits: what is
+    judged is the tree it grows, even where it no longer finds the best splits; subtract the mean from such labels.
     """
 
     responses = frozenset({"predict", "predict_proba"})
     same_digits = True
+    _own_ties = False
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -81,12 +83,22 @@ class TreePath(GridPath):
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         largest = int(self.sizes[-1])
         whole = clone(self.estimator).set_params(max_leaf_nodes=largest)
-        return CutTreeDesign(self, whole, largest, X, classes, weight)
+        return CutTreeDesign(self, whole, largest, X, classes, weight, self._own_ties)
+
+    def with_own_ties(self) -> TreePath:
+        path = copy(self)
+        path._own_ties = True
+        return path
 
     def kept(self, nodes: NodeTable) -> Kept:
         """Nodes are numbered in the order of growth: a tree of s leaves is the first 2s − 1 nodes."""
         kept: Kept = np.arange(len(nodes.parent)) < 2 * self.sizes[:, None] - 1
         return kept
+
+
+def _single(X: Table) -> NDArray[np.float32]:
+    """X as trees read it."""
+    return np.asarray(check_array(X, dtype=np.float32, ensure_all_finite=False))
 
 
 class NestedTrees(Protocol):
@@ -106,6 +118,7 @@ class CutTreeDesign(Design):
     ----------
     whole : the estimator whose tree holds all models
     max_leaves : leaves of the trees grown here; with 0 scikit-learn fits all trees
+    own_ties : whether predictions on new X may come from trees grown here
     """
 
     def __init__(
@@ -116,8 +129,9 @@ class CutTreeDesign(Design):
         X: Table,
         classes: Array | None,
         weight: Floats | None,
+        own_ties: bool = False,
     ) -> None:
-        self._path, self._whole, self._max_leaves, self._X = path, whole, max_leaves, X
+        self._path, self._whole, self._max_leaves, self._X, self._own_ties = path, whole, max_leaves, X, own_ties
         self.classes, self.weight = classes, weight
         self.n_samples, self.n_models = n_rows(X), len(path)
         positive = weight is None or bool((np.asarray(weight) > 0).all())
@@ -137,16 +151,26 @@ class CutTreeDesign(Design):
         return np.stack([groups.answers[:, groups.group] for groups in self.grouped(Y, response, seeds)])
 
     def grouped(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Iterator[Groups]:
-        for nodes, leaf in self._trees(Y, response, seeds, with_leaves=True):
-            nearest = nearest_kept(nodes.parent, self._path.kept(nodes))
+        for whole, leaf in self._trees(Y, response, seeds, with_leaves=True):
+            nodes, nearest = self._cut(whole)
             leaves, number = np.unique(leaf), np.zeros(len(nodes.parent), np.intp)
             number[leaves] = np.arange(len(leaves))
             yield Groups(nodes.answer[nearest[:, leaves]], number[leaf])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        grower = self._grower_for(y[None]) if self._own_ties else None
+        if grower is not None:
+            growth = next(grower.grow(y[None], with_leaves=True))
+            nodes, nearest = self._cut(self._node_table(growth, response))
+            leaf = growth.leaves_of(_single(X_new), self._table())
+            return np.asarray(nodes.answer[nearest[:, leaf]])
         tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, seed)
-        nearest = nearest_kept(tree.parent, self._path.kept(tree.nodes()))
-        return np.asarray(tree.answers(response)[nearest[:, tree.leaf(X_new)]])
+        nodes, nearest = self._cut(tree.nodes(response))
+        return np.asarray(nodes.answer[nearest[:, tree.leaf(X_new)]])
+
+    def _cut(self, nodes: NodeTable) -> tuple[NodeTable, NDArray[np.intp]]:
+        """The nodes of a tree with the nearest one of each that a model keeps, (models, nodes)."""
+        return nodes, nearest_kept(nodes.parent, self._path.kept(nodes))
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
         self._n_classes  # noqa: B018 — raises for a regression
@@ -190,7 +214,7 @@ class CutTreeDesign(Design):
         return self._may_grow and bool(np.isfinite(self._table()).all())
 
     def _table(self) -> NDArray[np.float32]:
-        return np.asarray(check_array(self._X, dtype=np.float32, ensure_all_finite=False))
+        return _single(self._X)
 
     def _prepared(self) -> Grower | None:
         """X sorted, once; None when scikit-learn must fit the trees."""
