@@ -60,11 +60,16 @@ class BoundsHold:
         return bool((self.frequency >= 1 - self.delta).all())
 
     def findings(self) -> tuple[Finding, ...]:
-        """Every number of the table, one panel of a figure per column."""
-        columns = {"held": self.frequency, "vacuous": self.vacuous, "bound": self.mean, "truth": self.truth}
+        """Every number of the table: how often each bound held and was vacuous, and its mean beside the truth."""
+        columns = {
+            ("share of problems", "held"): self.frequency,
+            ("share of problems", "vacuous"): self.vacuous,
+            ("mean", "bound"): self.mean,
+            ("mean", "truth"): self.truth,
+        }
         return tuple(
-            Finding(quantity, name, quantity, float(value))
-            for quantity, values in columns.items()
+            Finding(quantity, name, column, float(value))
+            for (quantity, column), values in columns.items()
             for name, value in zip(self.names, values, strict=True)
         )
 

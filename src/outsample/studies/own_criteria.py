@@ -47,7 +47,7 @@ OURS: dict[str, Criterion] = {
     "permutation": Permutation(N_FITS),
     "two-stage": TwoStagePermutation(N_FITS),
     "rows-and-labels": RowsAndLabels(N_FITS),
-    "auto": Auto(N_FITS),
+    "auto": Auto(),
 }
 METHODS = ("LOO-CV", "10-fold", *OURS)
 CLAIMS = tuple(

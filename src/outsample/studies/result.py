@@ -161,17 +161,17 @@ def drawn_findings(findings: Sequence[Finding]) -> Draw:
         for ax, quantity in zip(axes, quantities, strict=False):
             own = [finding for finding in findings if finding.quantity == quantity]
             cases = list(dict.fromkeys(finding.case for finding in own))
-            for method in dict.fromkeys(finding.method for finding in own):
+            for m, method in enumerate(dict.fromkeys(finding.method for finding in own)):
                 shown = [finding for finding in own if finding.method == method]
-                places = [cases.index(finding.case) for finding in shown]
+                places = [cases.index(finding.case) + 0.1 * m for finding in shown]
                 errors = [0.0 if math.isnan(finding.standard_error) else finding.standard_error for finding in shown]
                 ax.errorbar(places, [finding.ours for finding in shown], yerr=errors, fmt="o", label=method)
                 ax.plot(places, [finding.paper for finding in shown], "kx")
             ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right", fontsize="small")
             ax.set(title=quantity)
+            ax.legend(fontsize="small")
         for ax in axes[len(quantities) :]:
             ax.set_visible(False)
-        axes[0].legend(fontsize="small")
 
     return draw
 
