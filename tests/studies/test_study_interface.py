@@ -20,7 +20,7 @@ from outsample.studies.error_curves import Trees
 from outsample.studies.own_criteria import METHODS, criteria
 from outsample.studies.own_criteria import _one as one_split_of_ours
 from outsample.studies.polynomials import table3, table4
-from outsample.studies.real_data import table6
+from outsample.studies.real_data import table5, table6
 from outsample.studies.result import Finding, StudyResult, number
 from outsample.studies.roughness import SHOWN, figure5
 from outsample.studies.splits import LEARNERS, Budget, Work, _one, regrets, train_and_test
@@ -92,6 +92,22 @@ def test_table_6_on_one_set(data_home):
     assert trees["Perm."].ours < trees["LOO-CV"].ours
     assert "Perm. ≤ LOO-CV with trees, gain per node: holds: M.Mass" in str(result)
     assert all(finding.ours >= 0 for finding in result.findings)
+
+
+def test_table_5_on_one_set_with_few_and_more_label_draws(data_home):
+    few, more = (
+        table5.run(4, data_home=data_home, n_jobs=1, progress=silent, names=["parkinsons", "simulated"], draws=draws)
+        for draws in (5, 40)
+    )
+    for learner in ("trees, gain per node", "k-NN"):
+        assert few.value(learner, "LOO-CV") == more.value(learner, "LOO-CV")
+        # Not the region of the paper: nothing is judged.
+        assert few.value(learner, "Perm.", "Simulated").agrees == ""
+    assert few.value("trees, gain per node", "Perm.") != more.value("trees, gain per node", "Perm.")
+    assert more.value("trees, gain per node", "Perm.").paper == 0.34
+    assert "40 label draws" in str(more)
+    with pytest.raises(ValueError, match="number of label draws must be a whole number"):
+        table5.run(1, data_home=data_home, names=["parkinsons"], draws=0)
 
 
 def test_same_regrets_for_any_number_of_workers():
