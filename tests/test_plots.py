@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -47,6 +49,28 @@ def test_validation_curve_shows_the_curve_and_every_choice(curve, ax):
     assert texts(ax)[-2:] == [f"{rule}: {[2, 3, 5, 8][model]}" for rule, model in zip(RULES, chosen, strict=True)]
     assert ax.get_xlabel() == "max_leaf_nodes (simple to rich)"
     assert ax.get_ylabel() == "zero-one"
+
+
+@pytest.mark.parametrize(
+    ("model", "grid", "across"),
+    [
+        (SVC(), {"C": [0.001, 0.1, 1.0, 10.0]}, "folds"),
+        (RandomForestClassifier(48, random_state=0), {"max_features": [1, 4], "min_samples_leaf": [1, 60]}, "trees"),
+    ],
+)
+def test_race_shows_every_candidate_until_it_left(model, grid, across, ax):
+    search = outsample.GridSearch(model, grid, criterion="race", random_state=0, refit=False).fit(*IRIS)
+    record = search.race_
+    assert record.plot(ax) is ax
+    drawn = [line.get_ydata() for line in ax.get_lines() if len(line.get_ydata()) and line.get_linestyle() == "-"]
+    known = [record.risk[~np.isnan(record.risk[:, c]), c] for c in range(len(record.params))]
+    expected = [values if record.loss is None else record.loss.reported(values) for values in known]
+    assert sorted(map(tuple, drawn)) == sorted(map(tuple, expected))
+    assert ax.get_xlabel() == across
+    ticks = record.order if across == "trees" else range(1, len(record.order) + 1)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == [str(tick) for tick in ticks]
+    assert any(text.startswith("won: ") for text in texts(ax))
+    assert "dropped" in texts(ax)
 
 
 def test_criteria_differ_in_colour_mark_and_dash(ax):

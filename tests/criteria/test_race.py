@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample import GridSearch, Race, estimate
+from outsample import GridSearch, Race, RandomizedSearch, estimate
 from outsample.evidence.standings import expected_loss, standings
 
 GRID = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": [0.001, 0.03, 1.0]}
@@ -270,6 +271,52 @@ def test_budgets_end_it_with_the_best_so_far(table):
     quick = raced(X, y, criterion=Race(FOLDS, max_seconds=1e-6))
     assert "max_seconds" in quick.curve_.race.ended
     assert np.isfinite(quick.best_score_)
+
+
+def test_a_randomised_search_stays_within_its_budgets(table):
+    X, y = table
+    settings = {"C": stats.loguniform(0.01, 100), "gamma": stats.loguniform(0.001, 1)}
+    for fits in (3, 25, 60):
+        search = RandomizedSearch(
+            SVC(), settings, n_iter=50, criterion=Race(5, max_fits=fits), random_state=0, refit=False
+        ).fit(X, y)
+        assert search.n_fits_ <= fits
+        assert f"max_fits={fits}" in search.race_.ended
+        assert (search.race_.reason == "untried").any()
+        assert np.isfinite(search.best_score_)
+        # The estimator's own setting always takes part.
+        (own,) = np.flatnonzero(search.cv_results_["is_default"])
+        assert search.cv_results_["n_splits"][own] >= 1
+    unlimited = RandomizedSearch(SVC(), settings, n_iter=50, criterion=Race(5), random_state=0, refit=False).fit(X, y)
+    assert unlimited.n_fits_ < 51 * 5 / 2
+    assert not (unlimited.race_.reason == "untried").any()
+    short = replace(Race(5), max_seconds=1e-6)
+    quick = RandomizedSearch(SVC(), settings, n_iter=50, criterion=short, random_state=0, refit=False).fit(X, y)
+    assert "max_seconds" in quick.race_.ended
+    assert np.isfinite(quick.best_score_)
+
+
+def test_a_round_that_time_cuts_short_does_not_count(table, monkeypatch):
+    X, y = table
+    clock = iter(range(1000))
+    monkeypatch.setattr("outsample.evidence.race.time.perf_counter", lambda: next(clock))
+    whole = {"C": [0.5, 1.0, 2.0, 4.0], "gamma": [0.03]}
+    search = raced(X, y, grid=whole, criterion=Race(FOLDS, confidence=1 - 1e-12, tolerance=0, max_seconds=12))
+    assert "max_seconds=12" in search.race_.ended
+    assert set(search.race_.reason) == {""}
+    assert set(search.cv_results_["n_splits"]) == {1, 2}
+    np.testing.assert_array_equal(np.isnan(search.race_.risk), False)
+
+
+def test_rows_by_their_influence_on_a_score_of_whole_folds(table):
+    X, y = table
+    search = raced(X, y, scoring="roc_auc", grid={"C": [0.001, 1.0, 10.0], "gamma": [0.0001, 0.03]})
+    for setting, scores in zip(search.cv_results_["params"], split_scores(search), strict=True):
+        own = cross_val_score(SVC(**setting), X, y, cv=FOLDS, scoring="roc_auc")
+        known = ~np.isnan(scores)
+        np.testing.assert_allclose(scores[known], own[known], rtol=1e-12)
+    # Scores of two folds would tell nothing; their 120 rows do.
+    assert search.cv_results_["n_splits"].min() <= 2
 
 
 def test_batches_race_against_those_that_remained(table):

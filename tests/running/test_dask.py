@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import GridSearch, Permutation
@@ -73,6 +74,28 @@ def test_same_answer_with_a_killed_worker(cluster):
         killer.join()
     np.testing.assert_array_equal(found.draws, expected.draws)
     np.testing.assert_array_equal(found.out_sample, expected.out_sample)
+
+
+def race_of(criterion, estimator, grid, X, y):
+    return GridSearch(estimator, grid, criterion=criterion, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (SlowTree(random_state=0), {"max_leaf_nodes": [2, 4, 8, 16], "min_samples_leaf": [1, 10]}),
+        (RandomForestClassifier(48, random_state=0), {"max_features": [2, 10], "min_samples_leaf": [1, 20]}),
+    ],
+)
+def test_same_race(cluster, estimator, grid):
+    X, y = load_breast_cancer(return_X_y=True)
+    expected = race_of("race", estimator, grid, X, y)
+    with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+        found = race_of("race", estimator, grid, X, y)
+    for name in ("risk", "n_splits", "gap", "probability"):
+        np.testing.assert_array_equal(getattr(found.race_, name), getattr(expected.race_, name))
+    np.testing.assert_array_equal(found.curve_.left_out.losses, expected.curve_.left_out.losses)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
 
 
 def test_x_travels_once_not_with_every_task(cluster):

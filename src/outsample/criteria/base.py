@@ -71,10 +71,11 @@ class Criterion(ABC):
         table = None if found.left_out is None else found.left_out.within_size()
         return replace(found, left_out=table, seconds=time.perf_counter() - start)
 
-    def together(self, problems: Sequence[Problem]) -> tuple[RiskCurve, dict[int, FitError]]:
+    def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         """(one curve over the models of all problems, in their order; why models could not be fitted, by their place).
 
-        For criteria that are `joint`. The problems ask the same question of different paths.
+        For criteria that are `joint`. The problems ask the same question of different paths. Whatever budget there is,
+        the model at place `first` takes part.
         """
         raise NotImplementedError
 

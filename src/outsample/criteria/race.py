@@ -120,9 +120,9 @@ class Race(Criterion):
             n_fits=curve.n_fits + problem.design.fits_per_draw,
         )
 
-    def together(self, problems: Sequence[Problem]) -> tuple[RiskCurve, dict[int, FitError]]:
+    def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         start = time.perf_counter()
-        run, curve = (self._over_size if self._races_over_size(problems) else self._over_folds)(problems)
+        run, curve = (self._over_size if self._races_over_size(problems) else self._over_folds)(problems, first)
         return replace(curve, seconds=time.perf_counter() - start), run.failures
 
     def _races_over_size(self, problems: Sequence[Problem]) -> bool:
@@ -134,19 +134,19 @@ class Race(Criterion):
             raise ValueError(f'over="size" {reason}; use over="folds" instead')
         return reason is None
 
-    def _over_folds(self, problems: Sequence[Problem]) -> tuple[RaceRun, RiskCurve]:
+    def _over_folds(self, problems: Sequence[Problem], first: int | None) -> tuple[RaceRun, RiskCurve]:
         splits = self.splits(problems[0])
         order = child_generator(problems[0].seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
         run = FoldRace(problems, splits, order, self._rules)
-        record = run.run()
+        record = run.run(first)
         curve = RiskCurve.joined([self._by_folds(p, run, places) for p, places in _places(problems)])
         table = _table(run, problems[0]).within_size()
         notes = (*splits.notes, record.summary)
         return run, replace(curve, race=record, n_fits=record.n_fits, left_out=table, notes=notes)
 
-    def _over_size(self, problems: Sequence[Problem]) -> tuple[RaceRun, RiskCurve]:
+    def _over_size(self, problems: Sequence[Problem], first: int | None) -> tuple[RaceRun, RiskCurve]:
         run = SizeRace(problems, self._rules)
-        record = run.run()
+        record = run.run(first)
         curve = RiskCurve.joined([self._by_size(p, run, places) for p, places in _places(problems)])
         table = LeftOut(run.last_losses(), problems[0].weight).within_size()
         run.offer(record.leader)

@@ -99,6 +99,8 @@ class RaceRun(ABC):
         self._reason = np.full(n, UNTRIED, dtype="U8")
         self._gap, self._error, self._chance = (np.full(n, np.nan) for _ in range(3))
         self._risk_by_round = np.full((len(rounds), n), np.nan)
+        self._first: int | None = None
+        self._budget_ended = False
         self._ended = ""
 
     @abstractmethod
@@ -141,14 +143,20 @@ class RaceRun(ABC):
         """Fits so far, parts of them together."""
         return math.ceil(self.spent - 1e-9)
 
-    def run(self) -> RaceRecord:
-        """All batches, one after the other, each against those that remained of the ones before."""
+    def run(self, first: int | None = None) -> RaceRecord:
+        """All batches, one after the other, each against those that remained of the ones before.
+
+        The candidate `first` is in the first batch, and is fitted before all others.
+        """
+        self._first = first
         n, size = len(self.params), self.rules.batch_size or len(self.params)
+        order = sorted(range(n), key=lambda c: (c != first, c))
         alive, leader = np.empty(0, dtype=np.intp), -1
         for start in range(0, n, size):
-            batch = np.arange(start, min(start + size, n))
-            alive, leader = self._heat(np.concatenate([alive, batch]), leader)
-            if self._budget_used(0):
+            batch = np.array(order[start : start + size])
+            # In their own order, by which ties are decided.
+            alive, leader = self._heat(np.sort(np.concatenate([alive, batch])), leader)
+            if self._budget_ended or self._budget_used(0):
                 break
         if leader < 0:
             raise next(iter(self.failures.values()))
@@ -176,15 +184,18 @@ class RaceRun(ABC):
         """(those that remain, the best of them) of some candidates, over as many rounds as it takes."""
         for r in range(len(self.rounds)):
             if r and self._budget_used(self._cost(self._needing(alive, r), r)):
+                self._budget_ended = True
                 return alive, leader
             self._extend(alive, r)
-            alive = self._tested(alive, r)
-            if not len(alive):
-                return alive, leader
-            stand = self._compare(alive, r)
-            leader = int(alive[stand.leader])
-            if r + 1 < len(self.rounds):
-                alive = self._drop(alive, stand, r)
+            tested = self._tested(alive, r)
+            self._budget_ended = self._out_of_time()
+            if not len(tested):
+                return tested, leader
+            if r and self._budget_ended and self._needing(alive, r):
+                return np.array([c for c in alive if int(c) not in self.failures]), leader
+            stand = self._compare(tested, r)
+            leader = int(tested[stand.leader])
+            alive = self._drop(tested, stand, r) if r + 1 < len(self.rounds) else tested
             over = self._why_over(alive, leader, r)
             if over:
                 self._ended = over
@@ -299,9 +310,10 @@ class RaceRun(ABC):
                 return
 
     def _needing(self, alive: Rows, r: int) -> list[int]:
-        """The entrants of candidates that have not been tested in round r."""
+        """The entrants of candidates that have not been tested in round r; that of the first candidate leads."""
         lacking = {int(c) for c in alive if len(self.values[c]) == r and int(c) not in self.failures}
-        return [e for e, entrant in enumerate(self.entrants) if not lacking.isdisjoint(entrant.candidates.tolist())]
+        needing = [e for e, it in enumerate(self.entrants) if not lacking.isdisjoint(it.candidates.tolist())]
+        return sorted(needing, key=lambda e: self._first not in self.entrants[e].candidates)
 
     def _affordable(self, entrants: list[int], r: int) -> list[int]:
         """The first of some entrants, as many as the budget of fits allows, and at least one of a whole race."""
@@ -313,11 +325,9 @@ class RaceRun(ABC):
     def _why_budget(self) -> str:
         """The budget that kept some candidates from starting; empty where all have started."""
         started = np.array([bool(values) for values in self.values])
-        untried = (self._reason == UNTRIED) & ~started
-        limit = self.rules.max_fits
-        if not untried.any() or limit is None or self._out_of_time():
+        if not ((self._reason == UNTRIED) & ~started).any():
             return ""
-        return f"the budget of max_fits={limit} was used up"
+        return self._ended if self._out_of_time() else f"the budget of max_fits={self.rules.max_fits} was used up"
 
     def _budget_used(self, further: float) -> bool:
         """Whether `further` fits are more than the budget allows."""

@@ -74,13 +74,16 @@ def outcome_of(
     rule: Rule,
     fast: bool,
     error_score: float | str,
+    default: int | None = None,
 ) -> Outcome:
-    """Estimate every setting, and choose by the rule."""
+    """Estimate every setting, and choose by the rule; the estimator's own setting is at position `default`."""
     posed = problems_of(question, estimator, settings, fast)
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
-        over_all = _raced if criterion.joint else _curve_over_all
-        curve, positions = over_all(posed, criterion, error_score)
+        if criterion.joint:
+            curve, positions = _raced(posed, criterion, error_score, default)
+        else:
+            curve, positions = _curve_over_all(posed, criterion, error_score)
     if not curve.ordered:
         curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
         positions = positions[order]
@@ -187,11 +190,13 @@ def _curve_over_all(
 
 
 def _raced(
-    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str
+    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str, default: int | None
 ) -> tuple[RiskCurve, Positions]:
     """The same by a criterion that judges all paths together; settings that failed stay in their places, unknown."""
+    positions = np.concatenate([branch.positions for _, branch in posed])
+    first = None if default is None else int(np.flatnonzero(positions == default)[0])
     try:
-        curve, failures = criterion.together([problem for problem, _ in posed])
+        curve, failures = criterion.together([problem for problem, _ in posed], first)
     except FitError as error:
         if error_score == "raise":
             raise
@@ -200,7 +205,6 @@ def _raced(
     if failures and error_score == "raise":
         raise next(iter(failures.values()))
     _warn_of_failures([(settings[place], reason) for place, reason in failures.items()])
-    positions = np.concatenate([branch.positions for _, branch in posed])
     race = None if curve.race is None else replace(curve.race, params=settings)
     ordered = len(posed) == 1 and posed[0][1].path.ordered
     return replace(curve, params=tuple(settings), race=race, ordered=ordered), positions

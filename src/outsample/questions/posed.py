@@ -74,7 +74,14 @@ class Posed:
         if isinstance(self.settings, Endless):
             return scan(question, self.estimator, self.settings, self.criterion, self.rule)
         found = outcome_of(
-            question, self.estimator, self.settings, self.criterion, self.rule, self.fast, self.error_score
+            question,
+            self.estimator,
+            self.settings,
+            self.criterion,
+            self.rule,
+            self.fast,
+            self.error_score,
+            self.default,
         )
         return replace(found, default=self.default)
 
