@@ -115,7 +115,7 @@ def mark(style: int, x: float, y: float) -> Markup:
 
 
 def race_chart(race: RaceChart, size: tuple[float, float], kind: str, name: str) -> Markup:
-    """A line per candidate over the rounds; those that left in grey, with a cross where they did."""
+    """A line per candidate over the folds; those that left in grey, with a cross where they did."""
     rounds, candidates = race.values.shape
     last = race.values[-1]
     worse_is_up = bool(race.values[0, race.leader] <= np.nanmedian(race.values[0]))
