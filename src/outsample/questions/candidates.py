@@ -93,15 +93,46 @@ def with_default(estimator: BaseEstimator, settings: list[dict[str, Any]]) -> tu
     It is added as the last one where it is not there. Where settings differ in the parameters they set, it sets none.
     None for a position where the estimator cannot predict as it is.
     """
-    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+    default = own_setting(estimator, settings)
+    if default is None:
         return settings, None
+    place = place_among(default, settings)
+    return (settings, place) if place is not None else ([*settings, default], len(settings))
+
+
+def beside(estimator: BaseEstimator, settings: Sequence[dict[str, Any]]) -> tuple[int | None, dict[str, Any] | None]:
+    """(position of the estimator's own setting among others, None) or (None, the setting where it is not there)."""
+    own = own_setting(estimator, settings)
+    place = None if own is None else place_among(own, settings)
+    return place, own if place is None else None
+
+
+def own_setting(estimator: Any, settings: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The estimator's own values of the parameters that settings name; None where it cannot predict as it is.
+
+    Where settings differ in the parameters they set, it sets none.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+        return None
     known, names = estimator.get_params(deep=True), set(settings[0])
     alike = all(set(setting) == names for setting in settings) and names <= set(known)
-    default = {name: known[name] for name in settings[0]} if alike else {}
-    same = [repr(setting) == repr(default) for setting in settings]
-    if any(same):
-        return settings, same.index(True)
-    return [*settings, default], len(settings)
+    return {name: known[name] for name in settings[0]} if alike else {}
+
+
+def place_among(setting: dict[str, Any], settings: Sequence[dict[str, Any]]) -> int | None:
+    """Where a setting stands among others, None where it does not; values are the same if they are printed alike."""
+    written = _written(setting)
+    return next((i for i, other in enumerate(settings) if _written(other) == written), None)
+
+
+def _written(setting: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names and values as text; 1 and 1.0 are the same number."""
+
+    def text(value: Any) -> str:
+        value = value.item() if isinstance(value, np.generic) else value
+        return repr(float(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+
+    return sorted((name, text(value)) for name, value in setting.items())
 
 
 def filled(estimator: BaseEstimator, candidates: Sequence[dict[str, Any]]) -> Any:

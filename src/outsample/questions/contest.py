@@ -48,6 +48,7 @@ class Outcome:
     best_model : the chosen model's place in the curve.
     error_score : the score of settings that could not be fitted.
     default : position of the estimator's own setting in the user's order; None where it did not take part.
+    reference : (n,) left-out losses of the estimator's own setting, where it is no candidate and was tried beside them.
     """
 
     curve: RiskCurve
@@ -55,6 +56,7 @@ class Outcome:
     best_model: int
     error_score: float | str = np.nan
     default: int | None = None
+    reference: Floats | None = None
 
     @property
     def best_position(self) -> int:

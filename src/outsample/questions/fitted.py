@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.questions.contest import Outcome
 from outsample.questions.results import CvResults, answer_in_html, results_frame
-from outsample.questions.verdict import plausible_positions
+from outsample.questions.verdict import Found, plausible_positions, verdict_of
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
 from outsample.running.arrays import Array, Rows
 from outsample.running.threads import cached_property
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 class Fitted:
     """What a search of scikit-learn has beside its own attributes once it is fitted."""
 
+    estimator: Any
     rule: RuleLike
     refit: Any
 
@@ -53,7 +55,7 @@ class Fitted:
 
     def _keep(self, decisive: Outcome, honest: ErrorEstimate | None, groups: Array | None = None) -> None:
         """Keep what was found; `groups` where rows belong together."""
-        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_", "plausible_"):
+        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_", "plausible_", "verdict_"):
             vars(self).pop(name, None)
         curve, self._decisive_outcome, self._groups = decisive.curve, decisive, groups
         self.curve_, self.path_, self.n_fits_, self.loss_ = curve, curve.path, curve.n_fits, curve.loss
@@ -81,6 +83,40 @@ class Fitted:
         check_is_fitted(self)
         chosen = getattr(self, "best_index_", None)
         return plausible_positions(self._decisive_outcome, self._groups, chosen)
+
+    @cached_property
+    def verdict_(self) -> str:
+        """One sentence: does tuning beat the estimator's own setting, is the grid too narrow, was the choice close.
+
+        "x ± y" is the gain and its standard error, paired on the rows left out and corrected for having chosen the best
+        of many. Where the estimator's own setting is not in the grid and was not tried, the sentence says so.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "best_index_"):
+            raise AttributeError("there is no verdict_: several metrics without refit choose no candidate")
+        return verdict_of(
+            Found(
+                outcome=self._decisive_outcome,
+                estimator=self.estimator,
+                settings=self.cv_results_["params"],
+                chosen=self.best_index_,
+                plausible=self.plausible_ if hasattr(self, "plausible_") else None,
+                values=self._listed_values(),
+                groups=self._groups,
+                rule=as_rule(self.rule),
+            )
+        )
+
+    def _listed_values(self) -> dict[str, list[Any]]:
+        """By parameter, the values that the user listed in the grid of the chosen candidate."""
+        given = getattr(self, "param_grid", None) or getattr(self, "param_distributions", {})
+        setting = self.cv_results_["params"][self.best_index_]
+        for grid in [given] if isinstance(given, Mapping) else given:
+            listed = {name: list(values) for name, values in grid.items() if hasattr(values, "__len__")}
+            named = {name: repr(value) for name, value in setting.items()}
+            if set(grid) == set(setting) and all(named[name] in map(repr, values) for name, values in listed.items()):
+                return listed
+        return {}
 
     def results_frame(self) -> pd.DataFrame:
         """`cv_results_` as a tidy table: a row per setting, its parameters first, then scores, errors and times.

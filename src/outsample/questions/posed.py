@@ -39,6 +39,7 @@ class Posed:
     chosen_by : the name of the metric that decides.
     learner : the estimator, with placeholder steps of pipelines filled in.
     default : position of the estimator's own setting, None where it does not take part.
+    own : the estimator's own setting, to be tried beside the candidates where it is none of them; None where not.
     """
 
     questions: Mapping[str, Question]
@@ -51,6 +52,7 @@ class Posed:
     fast: bool = True
     error_score: float | str = np.nan
     default: int | None = None
+    own: dict[str, Any] | None = None
 
     @property
     def question(self) -> Question:

@@ -30,11 +30,12 @@ from outsample.data.tables import Table, n_rows
 from outsample.losses.choice import choose_loss
 from outsample.problem import Question
 from outsample.questions.asked import Asked, Metadata, metadata_of, obstacle
-from outsample.questions.candidates import filled, learners_of, with_default
+from outsample.questions.candidates import beside, filled, learners_of, with_default
 from outsample.questions.contest import Outcome, choice
 from outsample.questions.fitted import Fitted
 from outsample.questions.honest import as_honesty, tibshirani
 from outsample.questions.metrics import ONE, loss_of, metrics_of, scorer_of, several
+from outsample.questions.own_setting import with_reference
 from outsample.questions.posed import Posed, Told, opened, questions_of
 from outsample.questions.results import CvResults, our_columns, outcome_of_results, results_table
 from outsample.questions.told import fitted_by, own_state, stand_ins, standing_in, told_estimator
@@ -135,8 +136,11 @@ class Search(Asked, Fitted):
             criterion = criterion.keeping_predictions()
         criterion = criterion.for_learner(self.estimator)
         default = None
+        own = None
         if criterion.joint and isinstance(settings, list):
             settings, default = with_default(self.estimator, settings)
+        elif criterion.name == "auto" and isinstance(settings, list):
+            default, own = beside(self.estimator, settings)
         usual = criterion.default_loss(learners_of(learner, settings))
         losses = {name: usual if metric is None else metric for name, metric in metrics.items()}
         questions = questions_of(learner, X, y, metadata, losses, self.random_state, self.n_jobs)
@@ -151,6 +155,7 @@ class Search(Asked, Fitted):
             self.fast,
             self.error_score,
             default,
+            own,
         )
 
     def _run_beyond_memory(
@@ -265,6 +270,10 @@ class Search(Asked, Fitted):
         tasks = Tasks(self, callback_ctx, told.posed.question.progress)
         told.posed = told.posed.told(tasks, None)
         told.find(self.honest)
+        posed = told.posed
+        if posed.own is not None:
+            beside_them = with_reference(told.outcome, posed.question, posed.estimator, posed.own, posed.criterion)
+            told.outcomes[posed.chosen_by] = beside_them
         tasks.close()
         results = evaluate_candidates([{}])
         results.clear()

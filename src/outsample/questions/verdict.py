@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 
-from outsample.curve.plausible import Chosen, plausible_by_folds, plausible_models
-from outsample.curve.risk_curve import RiskCurve
+from outsample.curve.error_estimate import numeral
+from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
+from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
+from outsample.curve.risk_curve import RiskCurve, in_words
+from outsample.losses.base import weighted_mean
+from outsample.questions.candidates import own_setting, place_among
 from outsample.questions.contest import Outcome
-from outsample.running.arrays import Array, Rows
+from outsample.questions.grid_edges import edge_in_words
+from outsample.rules import minimum
+from outsample.running.arrays import Array, Floats, Rows
 
 MOST_FOLDS = 10
+# Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
+BAGS = 200
+# Standard errors by which an error must be below that of guessing.
+CLEARLY = 2.0
 
 
 def plausible_positions(outcome: Outcome, groups: Array | None, chosen: int | None) -> Rows:
@@ -34,9 +49,163 @@ def _plausible(curve: RiskCurve, groups: Array | None) -> Chosen:
     if table is not None and table.losses is not None:
         return plausible_models(table.losses, table.weight, groups)
     if table is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
-        # The sizes of training sets are not known here: more than ten splits are taken for repeats of ten folds.
-        return plausible_by_folds(table.fold_risks, 1 / (min(len(table.fold_risks), MOST_FOLDS) - 1))
+        return plausible_by_folds(table.fold_risks, _test_share(table))
     raise AttributeError(
         f"there is no plausible_: criterion {curve.criterion!r} has no losses of single rows, by which candidates are "
         'compared; use a criterion that leaves rows out, such as "auto", "race" or "kfold"'
     )
+
+
+def _test_share(table: LeftOut) -> float:
+    """Test rows over training rows; sizes are not known here, more than ten splits are taken for repeats of ten."""
+    assert table.fold_risks is not None
+    return 1 / (min(len(table.fold_risks), MOST_FOLDS) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A fitted search as far as a verdict needs it.
+
+    Attributes
+    ----------
+    settings : the candidates in the user's order.
+    chosen : position of the chosen one.
+    plausible : positions of those that may be the best, None where nothing tells.
+    values : by parameter, the values that the user listed; without those that were drawn from distributions.
+    """
+
+    outcome: Outcome
+    estimator: Any
+    settings: Sequence[dict[str, Any]]
+    chosen: int
+    plausible: Rows | None
+    values: Mapping[str, Sequence[Any]]
+    groups: Array | None
+    rule: Any
+
+    @property
+    def curve(self) -> RiskCurve:
+        """The risks of all candidates, in the curve's own order."""
+        return self.outcome.curve
+
+
+def verdict_of(found: Found) -> str:
+    """One sentence: does tuning beat the estimator's own setting, is the grid too narrow, was the choice close."""
+    parts = [_about_guessing(found), _about_default(found), _about_edges(found), _about_others(found)]
+    said = "; ".join(part for part in parts if part)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _about_guessing(found: Found) -> str:
+    """Whether the chosen candidate is better than predicting without X; empty where it is, or where nobody knows."""
+    curve, model = found.curve, found.outcome.model_at(found.chosen)
+    losses = _losses_of(curve, model)
+    if losses is None or not curve.loss.per_row or curve.scale <= 0:
+        return ""
+    known = ~np.isnan(losses)
+    weight = None if curve.left_out is None or curve.left_out.weight is None else curve.left_out.weight[known]
+    risk = float(weighted_mean(losses[None, known], weight)[0])
+    error = float(error_of_mean(losses[None, known], weight)[0])
+    if not risk > curve.scale - CLEARLY * error:
+        return ""
+    return f"nothing tried is clearly better than guessing ({curve.loss.name} {_shown(curve, curve.scale)})"
+
+
+def _about_default(found: Found) -> str:
+    own = own_setting(found.estimator, found.settings)
+    if own is None:
+        return ""
+    place, name = place_among(own, found.settings), f"the estimator's own setting ({in_words(own)})"
+    if place == found.chosen:
+        return f"tuning brings nothing: {name} was chosen"
+    gain = _gain(found, place)
+    if gain is None:
+        return f"{name} was not tried"
+    unit = found.curve.loss.name
+    if np.isnan(gain.error):
+        side = "below" if gain.value > 0 else "above"
+        amount = f"{numeral(abs(gain.value), 2)} ({unit})"
+        return f"{found.curve.criterion} puts the chosen candidate {amount} {side} {name}, and cannot say how surely"
+    amount = f"{numeral(abs(gain.value), 2)} ± {numeral(gain.error, 2)} ({unit})"
+    low, high = gain.interval()
+    if low > 0:
+        return f"tuning beats {name} by {amount}"
+    if high < 0:
+        return f"{name} is better than what tuning found, by {amount}"
+    if gain.value > 0:
+        return f"tuning may be no better than {name}: the gain is {amount}"
+    return f"tuning does not beat {name}: the loss is {amount}"
+
+
+def _gain(found: Found, place: int | None) -> Difference | None:
+    """By how much the chosen candidate is better than the estimator's own setting; None where that was not tried."""
+    outcome, curve = found.outcome, found.curve
+    chosen = outcome.model_at(found.chosen)
+    if place is None and outcome.reference is None:
+        return None
+    table = curve.left_out
+    own = outcome.reference if place is None else _losses_of(curve, outcome.model_at(place))
+    theirs = _losses_of(curve, chosen)
+    if own is not None and theirs is not None and table is not None:
+        plain = difference_of_rows(own, theirs, table.weight, found.groups, WIDENING)
+        return replace(plain, value=_corrected(found, own, theirs, plain.value))
+    assert place is not None
+    model = outcome.model_at(place)
+    if curve.fold_risks is not None and len(curve.fold_risks) > 1 and table is not None:
+        return difference_of_folds(curve.fold_risks[:, model], curve.fold_risks[:, chosen], _test_share(table))
+    return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
+
+
+def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float:
+    """The gain corrected for having chosen the best of many on the same rows: bootstrap-bias-corrected.
+
+    On sets of rows drawn with replacement the best candidate is chosen anew, and its gain is measured on the rows
+    outside (Tsamardinos, Greasidou & Borboudakis 2018). Other rules than the minimum keep the plain gain.
+    """
+    table = found.curve.left_out
+    assert table is not None
+    assert table.losses is not None
+    rows = np.flatnonzero(~np.isnan(own) & ~np.isnan(theirs))
+    losses = table.losses[:, rows]
+    losses = losses[~np.isnan(losses).any(axis=1)]
+    if found.rule is not minimum or len(rows) < 2:
+        return plain
+    weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
+    rng, gains = np.random.default_rng(0), []
+    for _ in range(BAGS):
+        often = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
+        outside = np.where(often == 0, weight, 0.0)
+        if outside.sum() > 0:
+            best = int(np.argmin(losses @ (often * weight)))
+            gains.append(float((own[rows] - losses[best]) @ outside / outside.sum()))
+    return float(np.mean(gains)) if gains else plain
+
+
+def _about_edges(found: Found) -> str:
+    setting = found.settings[found.chosen]
+    said = [
+        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples)
+        for name in setting
+        if name in found.values
+    ]
+    return "; ".join(text for text in said if text)
+
+
+def _about_others(found: Found) -> str:
+    n = len(found.settings)
+    if found.plausible is None or n == 1:
+        return ""
+    if len(found.plausible) == 1:
+        return f"no other of the {n} candidates may be the best"
+    if len(found.plausible) == n:
+        return f"nothing tells the {n} candidates apart"
+    return f"{len(found.plausible)} of the {n} candidates may be the best"
+
+
+def _losses_of(curve: RiskCurve, model: int) -> Floats | None:
+    table = curve.left_out
+    return None if table is None or table.losses is None else np.asarray(table.losses[model])
+
+
+def _shown(curve: RiskCurve, risk: float) -> str:
+    return numeral(float(curve.loss.reported(risk)), 3)

@@ -1,0 +1,72 @@
+"""Whether a chosen value lies on the edge of those that were tried, where the grid could be extended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+# Values from which a parameter has an inside and edges.
+FEWEST_VALUES = 3
+# Parameters that no fit allows to exceed the number of rows.
+AT_MOST_ROWS = ("n_neighbors",)
+
+
+def edge_in_words(estimator: Any, name: str, chosen: Any, values: Sequence[Any], n_samples: int) -> str:
+    """Which side of the grid a value is at the edge of, as the end of a sentence; empty where there is nothing to say.
+
+    Parameters
+    ----------
+    name : of the parameter, as in a grid: parameters of steps have a prefix.
+    values : those that were tried.
+    """
+    numbers = [value for value in values if _is_number(value)]
+    if not _is_number(chosen) or len(set(numbers)) < FEWEST_VALUES:
+        return ""
+    if chosen == min(numbers) and _allowed(estimator, name, chosen, -1, n_samples):
+        return f"{name}={chosen} is the smallest value tried, smaller ones may be better"
+    if chosen == max(numbers) and _allowed(estimator, name, chosen, 1, n_samples):
+        return f"{name}={chosen} is the largest value tried, larger ones may be better"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _allowed(estimator: Any, name: str, value: Any, side: int, n_samples: int) -> bool:
+    """Whether values beyond this one may be set."""
+    *owners, own_name = name.split("__")
+    if side > 0 and own_name in AT_MOST_ROWS and value >= n_samples - 1:
+        return False
+    ranges, whole = _ranges(estimator, owners, own_name, value), isinstance(value, int | np.integer)
+    if ranges is None:
+        # Of learners that do not say what they allow: counts begin at one, and numbers do not change their sign.
+        return side > 0 or value > (1 if whole else 0)
+    further = value + side if whole else value
+    return any(_beyond(found, further, side, whole) for found in ranges)
+
+
+def _ranges(estimator: Any, owners: list[str], name: str, value: Any) -> list[Any] | None:
+    """The ranges that a learner of scikit-learn declares for numbers of this kind; None where it declares nothing."""
+    learner = estimator
+    for owner in owners:
+        known = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
+        learner = known.get(owner, dict(getattr(learner, "steps", None) or []).get(owner))
+    declared = getattr(learner, "_parameter_constraints", None)
+    if not isinstance(declared, dict) or not isinstance(declared.get(name), list):
+        return None
+    ranges = [each for each in declared[name] if hasattr(each, "left") and hasattr(each, "closed")]
+    kinds = [each for each in ranges if isinstance(value, each.type)]
+    return kinds or None
+
+
+def _beyond(found: Any, further: Any, side: int, whole: bool) -> bool:
+    """Whether a range has values further out: the next whole number, or any real number."""
+    end = found.left if side < 0 else found.right
+    if end is None:
+        return True
+    closed = found.closed in ("both", "left" if side < 0 else "right")
+    inside = further > end if side < 0 else further < end
+    return bool(inside or (whole and closed and further == end))

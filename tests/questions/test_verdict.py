@@ -1,0 +1,218 @@
+"""`verdict_`: one sentence about what tuning brought, and what there is to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import loguniform
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from outsample import Auto, GridSearch, LeaveOneOut, OutOfBag, Race, RandomizedSearch
+from outsample.problem import ask
+from outsample.questions.contest import outcome_of
+from outsample.questions.grid_edges import edge_in_words
+from outsample.questions.own_setting import with_reference
+from outsample.rules import minimum
+
+OWN = "the estimator's own setting"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(300, 8, n_informative=4, flip_y=0.05, class_sep=1.5, random_state=0)
+
+
+def verdict(estimator, grid, table, **options):
+    return GridSearch(estimator, grid, random_state=0, **options).fit(*table).verdict_
+
+
+def test_one_sentence(table):
+    said = verdict(KNeighborsClassifier(), {"n_neighbors": [3, 5, 15, 41]}, table, criterion="loo")
+    assert said[0].isupper()
+    assert said.endswith(".")
+    assert ". " not in said
+    assert "\n" not in said
+
+
+def test_tuning_that_helps(table):
+    stump = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0)
+    said = verdict(stump, {"max_leaf_nodes": [2, 8, 12, 16]}, table, criterion="kfold")
+    assert f"uning beats {OWN} (max_leaf_nodes=2) by" in said
+    assert "±" in said
+    assert "(accuracy)" in said or "(zero-one)" in said
+
+
+def test_tuning_that_does_not(table):
+    X, y = table
+    noise = np.random.default_rng(0).integers(0, 2, len(y))
+    said = verdict(KNeighborsClassifier(), {"n_neighbors": [5, 6, 7, 8]}, (X, noise), criterion="loo")
+    assert said.startswith("Nothing tried is clearly better than guessing")
+    assert f"beats {OWN}" not in said.replace("not beat", "")
+    chosen = verdict(Ridge(alpha=0.01), {"alpha": [0.01, 1000.0]}, load_diabetes(return_X_y=True), criterion="loo")
+    assert chosen.startswith(f"Tuning brings nothing: {OWN} (alpha=0.01) was chosen")
+
+
+def test_the_gain_is_corrected_for_having_chosen_among_many():
+    """Forty candidates on labels that are noise: the best seems better than the default by chance."""
+    from outsample.questions.verdict import Found, _gain
+
+    rng = np.random.default_rng(1)
+    search = GridSearch(KNeighborsClassifier(), {"n_neighbors": list(range(1, 41))}, criterion="loo", random_state=0)
+    X, y = rng.standard_normal((150, 2)), rng.integers(0, 2, 150)
+    search.fit(X, y)
+    found = Found(
+        search._decisive_outcome,
+        search.estimator,
+        search.cv_results_["params"],
+        search.best_index_,
+        None,
+        {},
+        None,
+        minimum,
+    )
+    default = 4
+    losses = search.curve_.left_out.losses
+    places = [int(p["n_neighbors"]) for p in search.curve_.params]
+    plain = losses[places.index(5)].mean() - losses[places.index(search.best_params_["n_neighbors"])].mean()
+    assert plain > 0
+    assert _gain(found, default).value < plain - 0.01
+
+
+def test_a_setting_that_was_not_tried_is_said_to_be_so(table):
+    said = verdict(DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, table, criterion="kfold")
+    assert said.startswith("The estimator's own setting (max_leaf_nodes=None) was not tried")
+
+
+def test_criteria_without_rows_and_scikit_learns_loop(table):
+    grid = {"max_leaf_nodes": [None, 2, 3, 8]}
+    by_labels = verdict(DecisionTreeClassifier(random_state=0), grid, table, criterion="permutation")
+    assert "cannot say how surely" in by_labels
+    assert "may be the best" not in by_labels
+    by_loop = verdict(DecisionTreeClassifier(random_state=0), grid, table, cv=5, return_train_score=True)
+    assert "±" in by_loop
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "chosen", "values", "expected"),
+    [
+        (KNeighborsClassifier(), "n_neighbors", 1, [1, 3, 5], ""),
+        (KNeighborsClassifier(), "n_neighbors", 3, [3, 5, 7], "n_neighbors=3 is the smallest value tried"),
+        (KNeighborsClassifier(), "n_neighbors", 7, [3, 5, 7], "n_neighbors=7 is the largest value tried"),
+        (KNeighborsClassifier(), "n_neighbors", 99, [3, 5, 99], ""),
+        (DecisionTreeClassifier(), "max_leaf_nodes", 2, [2, 3, 4], ""),
+        (DecisionTreeClassifier(), "max_depth", 9, [None, 3, 5, 9], "max_depth=9 is the largest value tried"),
+        (DecisionTreeClassifier(), "max_features", 1.0, [0.1, 0.5, 1.0], ""),
+        (DecisionTreeClassifier(), "max_features", 0.1, [0.1, 0.5, 1.0], "max_features=0.1 is the smallest"),
+        (DecisionTreeClassifier(), "criterion", "gini", ["gini", "entropy", "log_loss"], ""),
+        (Lasso(), "alpha", 0, [0, 1, 2], ""),
+        (Lasso(), "alpha", 0.0, [0.0, 1.0, 2.0], ""),
+        (SVC(), "C", 0.01, [0.01, 1.0, 10.0], "C=0.01 is the smallest value tried, smaller ones may be better"),
+        (SVC(), "C", 1.0, [0.01, 1.0, 10.0], ""),
+        (SVC(), "C", 10.0, [1.0, 10.0], ""),
+        (make_pipeline(StandardScaler(), SVC()), "svc__C", 10, [0.1, 1, 10], "svc__C=10 is the largest value tried"),
+        (make_pipeline(KNeighborsClassifier()), "kneighborsclassifier__n_neighbors", 1, [1, 2, 3], ""),
+        (object(), "depth", 1, [1, 2, 3], ""),
+        (object(), "depth", 2, [2, 3, 4], "depth=2 is the smallest"),
+        (SVC(), "shrinking", True, [True, False], ""),
+    ],
+)
+def test_edges_of_the_grid(estimator, name, chosen, values, expected):
+    said = edge_in_words(estimator, name, chosen, values, n_samples=100)
+    assert said.startswith(expected)
+    assert bool(said) == bool(expected)
+
+
+def test_edges_are_those_of_lists_not_of_draws(table):
+    X, y = load_diabetes(return_X_y=True)
+    drawn = RandomizedSearch(Ridge(), {"alpha": loguniform(1e3, 1e5)}, n_iter=5, criterion="loo", random_state=0)
+    assert "value tried" not in drawn.fit(X, y).verdict_
+    listed = GridSearch(Ridge(), {"alpha": [1e3, 1e4, 1e5]}, criterion="loo").fit(X, y)
+    assert "alpha=1000.0 is the smallest value tried" in listed.verdict_
+
+
+def test_how_many_are_as_good(table):
+    assert "no other of the 2 candidates" in verdict(
+        DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 12]}, table, criterion="kfold"
+    )
+    same = verdict(Ridge(), {"alpha": [1.0, 1.0 + 1e-12]}, load_diabetes(return_X_y=True), criterion="loo")
+    assert "nothing tells the 2 candidates apart" in same
+
+
+def reference(table, estimator, settings, own, criterion):
+    question = ask(estimator, *table, random_state=0)
+    outcome = outcome_of(question, estimator, settings, criterion, minimum, True, np.nan)
+    return outcome, with_reference(outcome, question, estimator, own, criterion)
+
+
+def test_the_reference_has_the_losses_it_would_have_as_a_candidate(table):
+    """Exact left-out rows from one fit, out of bag, and the folds of a race."""
+    neighbours = [{"n_neighbors": k} for k in (1, 9, 15)]
+    plain, found = reference(table, KNeighborsClassifier(), neighbours, {"n_neighbors": 5}, LeaveOneOut())
+    among, _ = reference(table, KNeighborsClassifier(), [*neighbours, {"n_neighbors": 5}], {}, LeaveOneOut())
+    place = next(i for i, setting in enumerate(among.curve.params) if setting["n_neighbors"] == 5)
+    assert np.array_equal(found.reference, among.curve.left_out.losses[place])
+    assert len(found.curve) == 3
+    assert found.curve.n_fits == plain.curve.n_fits + 1
+    forest = RandomForestClassifier(40, random_state=0)
+    settings = [{"max_depth": d} for d in (1, 2, 3, 4)]
+    _, found = reference(table, forest, settings, {"max_depth": None}, OutOfBag())
+    assert np.isfinite(found.reference).mean() > 0.9
+    _, few = reference(table, forest, settings[:3], {"max_depth": None}, OutOfBag())
+    assert few.reference is None, "beside few settings one more costs too much"
+
+
+def test_the_reference_of_a_race_ends_when_it_is_clear(table):
+    machines = [{"C": 10.0**c} for c in (-1, 0.5, 1, 1.5)]
+    race = Race(10)
+    plain, clear = reference(table, SVC(), machines, {"C": 1e-6}, race)
+    folds = {int(k) for k in clear.curve.left_out.fold[~np.isnan(clear.reference)]}
+    assert len(folds) < 5, "guessing is clearly worse"
+    assert clear.curve.n_fits == plain.curve.n_fits + len(folds)
+    _, close = reference(table, SVC(), machines, {"C": 3.0}, race)
+    among, _ = reference(table, SVC(), [{"C": 3.0}], {}, Race(10))
+    assert np.array_equal(
+        close.reference[~np.isnan(close.reference)], among.curve.left_out.losses[0][~np.isnan(close.reference)]
+    )
+
+
+def test_a_reference_that_cannot_be_fitted_is_left_out(table):
+    settings = [{"C": c} for c in (0.1, 1.0, 2.0, 3.0)]
+    _, found = reference(table, SVC(), settings, {"C": -1.0}, Race(5))
+    assert found.reference is None
+
+
+def test_auto_adds_no_row_to_the_results(table):
+    search = GridSearch(KNeighborsClassifier(), {"n_neighbors": [1, 9, 15]}, criterion=Auto(), random_state=0).fit(
+        *table
+    )
+    assert len(search.cv_results_["params"]) == len(search.curve_) == 3
+    assert "(n_neighbors=5)" in search.verdict_
+    assert "was not tried" not in search.verdict_
+
+
+def test_the_default_is_found_whatever_the_type_of_its_number():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = GridSearch(SVC(), {"C": [1, 100], "gamma": ["scale", 1e-3]}, criterion=Race(3), random_state=0).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.cv_results_["is_default"].tolist() == [True, False, False, False]
+
+
+def test_a_second_fit_has_its_own(table):
+    X, y = table
+    search = GridSearch(KNeighborsClassifier(), {"n_neighbors": [1, 5, 15]}, criterion="loo")
+    first = search.fit(X, y).verdict_
+    assert search.fit(X, np.random.default_rng(0).integers(0, 2, len(y))).verdict_ != first
+
+
+def test_several_metrics_without_refit_choose_nothing(table):
+    search = GridSearch(
+        KNeighborsClassifier(), {"n_neighbors": [1, 5]}, scoring=["accuracy", "f1"], refit=False, criterion="kfold"
+    ).fit(*table)
+    assert not hasattr(search, "verdict_")
