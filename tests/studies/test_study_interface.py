@@ -106,6 +106,10 @@ def test_table_5_on_one_set_with_few_and_more_label_draws(data_home):
     assert few.value("trees, gain per node", "Perm.") != more.value("trees, gain per node", "Perm.")
     assert more.value("trees, gain per node", "Perm.").paper == 0.34
     assert "40 label draws" in str(more)
+    alone = table5.run(4, data_home=data_home, n_jobs=1, progress=silent, names=["parkinsons"], learners=["k-NN"])
+    assert {finding.quantity for finding in alone.findings} == {"k-NN"}
+    with pytest.raises(ValueError, match="learners"):
+        table5.run(1, data_home=data_home, names=["parkinsons"], learners=["knn"])
     with pytest.raises(ValueError, match="number of label draws must be a whole number"):
         table5.run(1, data_home=data_home, names=["parkinsons"], draws=0)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from outsample.checks import whole_number
+from outsample.checks import one_of, whole_number
 from outsample.datasets import Dataset, PlaneProblem, plane_problem
 from outsample.running.progress import Progress
 from outsample.studies.result import File, StudyResult, findings_of, save
@@ -34,6 +34,7 @@ Results = dict[tuple[str, str], Regrets]
 BAND = 0.06
 """Largest difference from the paper that counts as agreement."""
 AGREEMENT = f"✓: within {BAND} of the paper. Differences ± standard error of paired splits; positive: the first leads."
+KINDS = ("trees", "k-NN")
 TREES = ("trees, gain per node", "trees, weighted gain")
 
 TEN_FITS = {learner: Budget(labels=10, left_out=10, folds=learner != "k-NN") for learner in LEARNERS}
@@ -88,6 +89,7 @@ def table6(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     names: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
 ) -> StudyResult:
     """Regret on the paper's real data with ten fits per estimate.
 
@@ -98,8 +100,9 @@ def table6(
     data_home : see `outsample.datasets.load`.
     out : folder to write to, or None.
     names : data sets; None is all eight.
+    learners : "trees" or "k-NN"; None is both.
     """
-    works = _works(real_sets(names, data_home), TEN_FITS)
+    works = _works(real_sets(names, data_home), _chosen(TEN_FITS, learners))
     results = _results(works, regrets(list(works.values()), n, seed, store=store, n_jobs=n_jobs, progress=progress))
     title = f"Table 6: regret with 10 fits over {n} splits [paper]"
     return save(_result("table6", title, results, TABLE6, CLAIMS6), out)
@@ -115,6 +118,7 @@ def table5(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     names: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
     draws: int = PLENTY,
 ) -> StudyResult:
     """Regret on the paper's real data with a thousand fits per estimate.
@@ -126,6 +130,7 @@ def table5(
     n, seed, store, data_home, out, n_jobs, progress : as in `table6`.
     names : as in `table6`; "simulated" stands for 300 points of the two-dimensional problem with 40 % noise, whose
         region is this library's own, judged on a quarter of them like the real data.
+    learners : as in `table6`.
     draws : label vectors that permutation and Rademacher draw for trees, a thousand in the paper.
     """
     draws = whole_number("the number of label draws", draws)
@@ -137,10 +142,16 @@ def table5(
     problems: dict[str, Dataset | PlaneProblem] = dict(real_sets(real, data_home))
     if names is None or SIMULATED in names:
         problems["Simulated"] = plane_problem(NOISE)
-    works = _works(problems.items(), budgets)
+    works = _works(problems.items(), _chosen(budgets, learners))
     results = _results(works, regrets(list(works.values()), n, seed, store=store, n_jobs=n_jobs, progress=progress))
     title = f"Table 5: regret with plenty of fits over {n} splits, {draws} label draws for trees [paper]"
     return save(_result("table5", title, results, TABLE5, CLAIMS5), out)
+
+
+def _chosen(budgets: Mapping[str, Budget], learners: Sequence[str] | None) -> Mapping[str, Budget]:
+    """The budgets of the named learners; both kinds of trees go by one name."""
+    kinds = [one_of("learners", learner, KINDS) for learner in (KINDS if learners is None else learners)]
+    return {learner: budget for learner, budget in budgets.items() if learner.split(",")[0] in kinds}
 
 
 def _works(

@@ -157,6 +157,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "n_jobs": (("--jobs",), {"type": int, "help": "workers; by default one per core"}),
     "progress": (("--quiet",), {"action": "store_const", "const": silent, "help": "no progress bar"}),
     "names": (("--sets",), {"type": _names, "help": "data sets, separated by commas"}),
+    "learners": (("--learners",), {"type": _names, "help": "trees, k-NN or both, separated by commas"}),
     "draws": (("--draws",), {"type": int, "help": "label draws for trees, by default 1000"}),
     "level": (("--level",), {"type": float, "help": "nominal coverage, by default 0.9"}),
     "delta": (("--delta",), {"type": float, "help": "how often a bound may fail, by default 0.05"}),
