@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import doctest
 import importlib
 import inspect
+import itertools
+import json
+import re
 import sys
 from pathlib import Path
 
+import distributed
+import numpy as np
 import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 
@@ -24,13 +40,20 @@ pytestmark = pytest.mark.skipif(not (DOCS / "conf.py").exists(), reason="reads t
 CHECKS = {"GL08", "GL09", "SS01", "SS03", "SS04", "SS06", "PR01", "PR02", "RT01", "RT03", "YD01", "EX01"}
 
 
-def public_names():
-    """Dotted names of everything public, those of the two public modules included."""
+@contextlib.contextmanager
+def docs_on_the_path():
+    """The modules that build the site can be imported."""
     sys.path.insert(0, str(DOCS))
     try:
-        groups = importlib.import_module("site_pages").public_names()
+        yield
     finally:
         sys.path.remove(str(DOCS))
+
+
+def public_names():
+    """Dotted names of everything public, those of the two public modules included."""
+    with docs_on_the_path():
+        groups = importlib.import_module("site_pages").public_names()
     return sorted({name for names in groups.values() for name in names})
 
 
@@ -71,3 +94,60 @@ def test_undocumented_parameters_are_seen():
 def undocumented(parameter):
     """Return what is given."""
     return parameter
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted(DOCS.glob("*.md")))]
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def snippets(page):
+    """The Python snippets of a page; those with prompts lose their prompts and what they print."""
+    for text in FENCE.findall((REPOSITORY / page).read_text(encoding="utf-8")):
+        yield doctest.script_from_examples(text) if text.startswith(">>> ") else text
+
+
+def stock():
+    """Names that pages use without making them: data, a learner of each kind, what scikit-learn calls its own."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    return {
+        **{"outsample": outsample, "np": np, "X": X[:200], "y": y[:200], "X_new": X[200:], "itertools": itertools},
+        **{"X_train": X[:150], "y_train": y[:150], "X_validation": X[150:250], "y_validation": y[150:250]},
+        **{"X_test": X[250:], "y_test": y[250:], "estimator": DecisionTreeClassifier(random_state=0)},
+        **{"GridSearch": outsample.GridSearch, "DecisionTreeClassifier": DecisionTreeClassifier, "Pipeline": Pipeline},
+        **{"KNeighborsClassifier": KNeighborsClassifier, "StandardScaler": StandardScaler, "SVC": SVC},
+        **{"loss": "zero-one", "model": GaussianNB().fit(X[:150], y[:150])},
+        **{"RandomForestClassifier": RandomForestClassifier, "LogisticRegression": LogisticRegression},
+        **{"tree": DecisionTreeClassifier(random_state=0), "grid": {"max_leaf_nodes": range(2, 9)}},
+    }
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(snippets(page))])
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    with contextlib.ExitStack() as stack:
+        given, names = stock(), {}
+        if any("Client(address)" in text for text in snippets(page)):
+            cluster = distributed.LocalCluster(1, processes=False, threads_per_worker=2, dashboard_address=":0")
+            given["address"] = stack.enter_context(cluster)
+        for number, text in enumerate(snippets(page)):
+            names.update(given)  # what a snippet names anew is its own, what else it makes serves those that follow
+            exec(compile(text, f"{page}, snippet {number}", "exec"), names)
+
+
+def test_a_snippet_that_is_wrong_fails():
+    with pytest.raises(AttributeError):
+        exec("outsample.no_such_name(X, y)", stock())
+
+
+@pytest.mark.parametrize("name", ["start_here", "which_learner", "honest_error"])
+def test_notebooks_are_the_scripts_of_the_gallery(name):
+    with docs_on_the_path():
+        made = importlib.import_module("notebooks")
+    kept = json.loads((made.EXAMPLES / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    script = (made.EXAMPLES / f"plot_{name}.py").read_text(encoding="utf-8")
+    assert [cell["source"] for cell in kept] == [cell["source"] for cell in made.cells(script)]
+    # Every cell that prints or draws has its output; the scripts themselves are run when the site is built.
+    assert all(cell["outputs"] for cell in kept if cell["cell_type"] == "code" and "print(" in cell["source"])
+    assert sum("image/png" in str(cell.get("outputs")) for cell in kept) == 1
