@@ -79,6 +79,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",

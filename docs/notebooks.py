@@ -1,4 +1,7 @@
-"""Make the notebooks of examples/ from three scripts of the gallery, run: `python docs/notebooks.py`."""
+"""Make the notebooks of examples/ from three scripts of the gallery, run: `python docs/notebooks.py`.
+
+The picture of the README is that of the first one.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+PICTURE = Path(__file__).parent / "_static" / "swap.png"
 NOTEBOOKS = ("start_here", "which_learner", "honest_error")
 
 
@@ -57,7 +61,7 @@ def run(code: str, names: dict[str, Any]) -> list[dict[str, Any]]:
         outputs.append(_shown({"text/html": value._repr_html_(), "text/plain": repr(value)}))
     for number in plt.get_fignums():
         picture = io.BytesIO()
-        plt.figure(number).savefig(picture, dpi=60, bbox_inches="tight")
+        plt.figure(number).savefig(picture, dpi=90, bbox_inches="tight")
         outputs.append(_shown({"image/png": base64.b64encode(picture.getvalue()).decode(), "text/plain": "a figure"}))
     plt.close("all")
     return outputs
@@ -78,14 +82,23 @@ def notebook(name: str) -> dict[str, Any]:
     return {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
 
 
+def picture_of(made: dict[str, Any]) -> str:
+    """The first picture of a notebook, as it stands in the file."""
+    outputs = (output for cell in made["cells"] for output in cell.get("outputs", ()))
+    return next(str(output["data"]["image/png"]) for output in outputs if "image/png" in output.get("data", {}))
+
+
 def main() -> None:
     """Write all of them."""
     import matplotlib
 
     matplotlib.use("agg")
     for name in NOTEBOOKS:
-        text = json.dumps(notebook(name), indent=1, ensure_ascii=False)
+        made = notebook(name)
+        text = json.dumps(made, indent=1, ensure_ascii=False)
         (EXAMPLES / f"{name}.ipynb").write_text(text + "\n", encoding="utf-8")
+        if name == NOTEBOOKS[0]:
+            PICTURE.write_bytes(base64.b64decode(picture_of(made)))
 
 
 if __name__ == "__main__":

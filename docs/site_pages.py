@@ -19,6 +19,7 @@ REPOSITORY = HERE.parent
 KEPT_ELSEWHERE = {
     "house": "CONTRIBUTING.md",
     "changes": "CHANGELOG.md",
+    "releasing": "RELEASING.md",
     "measured": "benchmarks/RESULTS.md",
     "speed": "src/outsample/_kernels/SPEED.md",
 }
