@@ -16,7 +16,9 @@ from sklearn.base import BaseEstimator
 
 from outsample.curve.left_out import LARGEST_TABLE, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
+from outsample.data.learners import with_params
 from outsample.data.samples import AllRows, Data, Target, as_data
+from outsample.data.stability import variance_factor
 from outsample.data.tables import Table
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
@@ -316,6 +318,7 @@ class Problem(Question):
         in_sample = self.in_sample if in_sample is None else in_sample
         if self.loss.jackknifed and more.get("standard_error") is not None:
             more["notes"] = (*more.get("notes", ()), JACKKNIFE)
+        own: dict[str, Any] = {"variance_factor": self._variance_factor, "rows_behind": self._rows_behind}
         least, greatest = self.loss.range
         out_sample = np.clip(out_sample, least, np.inf if limit else greatest)
         return RiskCurve(
@@ -333,8 +336,23 @@ class Problem(Question):
             ordered=self.path.ordered,
             scale=self.scale,
             rounding=self.rounding,
-            **more,
+            **(own | more),
         )
+
+    @property
+    def _variance_factor(self) -> Floats:
+        """See `RiskCurve.variance_factor`: one for the learner, or one for each model where a grid chooses learners."""
+        params = self.path.params
+        if not any(hasattr(value, "get_params") for setting in params for value in setting.values()):
+            return np.full(len(params), variance_factor(self.path.estimator))
+        return np.array([variance_factor(with_params(self.path.estimator, setting)) for setting in params])
+
+    @property
+    def _rows_behind(self) -> float:
+        """Rows that decide a score: those of the smallest class, where classes are weighed against each other."""
+        if self.loss.per_row or self.target.classes is None:
+            return self.effective_n
+        return float(np.bincount(self.y).min())
 
 
 def pose(

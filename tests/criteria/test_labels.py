@@ -269,9 +269,29 @@ def test_one_nearest_neighbour_fits_any_labels():
     """Its out-sample error is the crossed mean of the labels with themselves, whatever the data."""
     X, y = RNG.normal(size=(40, 2)), RNG.integers(0, 2, 40)
     p = y.mean()
-    result = outsample.estimate(KNeighborsClassifier(1), X, y, random_state=0)
+    result = outsample.estimate(KNeighborsClassifier(1), X, y, criterion="permutation", random_state=0)
     assert result.in_sample == 0.0
     assert result.out_sample == pytest.approx(2 * p * (1 - p))
+    assert result.notes[0].startswith("DEGENERATE: this model fits permuted labels")
+    assert "DEGENERATE" in str(result)
+
+
+def test_models_that_all_have_the_same_estimate_are_called_degenerate():
+    X, y = np.zeros((30, 2)), np.tile([0, 1], 15)
+    grid = {"max_leaf_nodes": [2, 3, 4]}
+    search = outsample.GridSearch(DecisionTreeClassifier(), grid, criterion="permutation", random_state=0).fit(X, y)
+    assert any(note.startswith("DEGENERATE: all 3 models have the same estimate") for note in search.curve_.notes)
+
+
+def test_no_interval_around_an_estimate_priced_at_guessing_where_the_signal_is_strong():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)
+    tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    strong = outsample.estimate(tree, X, X[:, 0] > 0, criterion="permutation", random_state=0)
+    with pytest.raises(ValueError, match=r"no interval that can be vouched for: criterion 'permutation' .*auto"):
+        strong.interval()
+    low, high = outsample.estimate(tree, X, noise, criterion="permutation", random_state=0).interval()
+    assert low < 0.5 < high
 
 
 @given(constant=st.floats(-1e3, 1e3), seed=st.integers(0, 100))

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
+from statsmodels.stats.proportion import proportion_confint
 
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
 from outsample.curve.risk_curve import PER_MODEL
@@ -65,15 +66,39 @@ def test_scores_come_back_in_their_own_scale():
 
 
 def test_interval_takes_both_errors_together():
-    low, high = curve().estimate(0).interval(0.9)
+    low, high = curve().estimate(0).interval(0.9, method="normal")
     half = stats.norm.ppf(0.95) * math.hypot(0.03, 0.01)
     assert (low, high) == pytest.approx((0.42 - half, 0.42 + half))
 
 
 def test_interval_with_few_degrees_of_freedom_is_students():
-    low, high = curve(freedom=4).estimate(1).interval()
+    low, high = curve(freedom=4).estimate(1).interval(method="normal")
     half = stats.t.ppf(0.975, 4) * 0.04
     assert (low, high) == pytest.approx((0.3 - half, 0.3 + half))
+
+
+def test_intervals_of_shares_against_wilsons():
+    """At a binomial standard error and no factor it is Wilson's interval, as statsmodels has it."""
+    share, n = 0.12, 50
+    error = np.full(3, math.sqrt(share * (1 - share) / n))
+    plain = curve(out_sample=np.full(3, share), standard_error=error, monte_carlo_error=None, draws=None)
+    ours = plain.estimate(0).interval(0.9)
+    assert ours == pytest.approx(proportion_confint(share * n, n, alpha=0.1, method="wilson"))
+    wider = dataclasses.replace(plain, variance_factor=np.full(3, 2.0)).estimate(0).interval(0.9)
+    assert wider == pytest.approx(proportion_confint(share * n / 2, n / 2, alpha=0.1, method="wilson"))
+
+
+def test_no_error_at_all_has_an_interval_of_its_rows():
+    perfect = curve(out_sample=np.zeros(3), standard_error=np.zeros(3), monte_carlo_error=None, draws=None)
+    ours = dataclasses.replace(perfect, rows_behind=40.0).estimate(0).interval()
+    assert ours == pytest.approx(proportion_confint(0, 40, method="wilson"))
+
+
+def test_intervals_of_positive_losses_are_symmetric_in_the_logarithm():
+    losses = curve(loss=SquaredLoss(), out_sample=np.full(3, 4.0), monte_carlo_error=None, draws=None)
+    low, high = losses.estimate(0).interval(0.9)
+    assert low * high == pytest.approx(16.0)
+    assert math.log(high / 4) == pytest.approx(stats.norm.ppf(0.95) * 0.03 / 4)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
@@ -91,7 +116,7 @@ def test_no_standard_error_no_interval(draws):
 
 
 def test_a_standard_error_alone_makes_an_interval():
-    low, high = curve(monte_carlo_error=None, draws=None).estimate(0).interval(0.9)
+    low, high = curve(monte_carlo_error=None, draws=None).estimate(0).interval(0.9, method="normal")
     assert high - low == pytest.approx(2 * 0.03 * stats.norm.ppf(0.95))
 
 

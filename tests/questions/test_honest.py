@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample import GridSearch, Permutation
+from outsample import GridSearch, Permutation, RiskCurve
 from outsample.criteria.base import CRITERIA
+from outsample.curve.left_out import LeftOut
+from outsample.losses.pointwise import ZeroOneLoss
+from outsample.questions.honest import corrected_for_choice
 
 CrossValidation = CRITERIA["kfold"]
 MANY_RULES = {"n_neighbors": range(1, 30), "weights": ["uniform", "distance"], "p": [1, 2]}
@@ -65,13 +71,15 @@ def test_tibshirani_against_its_formula():
     chosen = folds[:, search.best_index_]
     assert search.honest_score_.out_sample == pytest.approx(chosen.mean() + np.mean(chosen - folds.min(axis=1)))
     assert "Tibshirani" in search.honest_score_.criterion
-    low, high = search.honest_score_.interval()
-    assert low < search.honest_score_.out_sample < high
+    with pytest.raises(ValueError, match=r'no interval that can be vouched for: .*use honest="bootstrap"'):
+        search.honest_score_.interval()
 
 
 def test_permutation_of_a_search_without_draws_reruns_it():
     X, y = load_diabetes(return_X_y=True)
-    search = GridSearch(Ridge(), {"alpha": [0.1, 1.0, 10.0]}, honest="permutation", random_state=0).fit(X, y)
+    search = GridSearch(Ridge(), {"alpha": [0.1, 1.0, 10.0]}, loss="squared", honest="permutation", random_state=0).fit(
+        X, y
+    )
     assert search.honest_score_.n_fits > 1
     assert search.honest_score_.out_sample > search.honest_score_.in_sample
 
@@ -80,5 +88,60 @@ def test_bad_requests():
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match=r"honest must be one of nested.*did you mean 'nested'"):
         GridSearch(Ridge(), {"alpha": [1.0]}, honest="nestd").fit(X, y)
-    with pytest.raises(ValueError, match=r"honest='tibshirani' needs cross-validation, criterion 'permutation'"):
+    with pytest.raises(ValueError, match=r"honest='tibshirani' needs cross-validation, criterion 'loo'"):
         GridSearch(Ridge(), {"alpha": [1.0]}, honest="tibshirani").fit(X, y)
+
+
+GRIDS = {
+    "rows-and-labels": (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": range(2, 20)}),
+    "loo": (KNeighborsClassifier(), {"n_neighbors": range(1, 30)}),
+    "race": (SVC(), {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [0.1, 1.0]}),
+}
+
+
+@pytest.mark.parametrize("taken", GRIDS)
+def test_the_default_corrects_for_the_choice_without_further_fits(noise, taken):
+    learner, grid = GRIDS[taken]
+    searches = [GridSearch(learner, grid, random_state=i, refit=False).fit(X, y) for i, (X, y) in enumerate(noise[:8])]
+    assert {search.curve_.criterion for search in searches} == {taken}
+    plain = [search.estimate_.out_sample for search in searches]
+    honest = [search.honest_score_.out_sample for search in searches]
+    assert np.mean(honest) > np.mean(plain)
+    assert np.mean(honest) == pytest.approx(0.5, abs=0.08)
+    covered = [low <= 0.5 <= high for low, high in (search.honest_score_.interval(0.95) for search in searches)]
+    assert np.mean(covered) > 0.8
+    assert searches[0].honest_score_.out_sample == searches[0].honest_score_.out_sample
+
+
+def test_bias_correction_of_two_models_against_enumeration():
+    """Three rows, two models that lose on one row each: all 27 bags, those without rows outside left away."""
+    losses = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    outside = []
+    for bag in itertools.product(range(3), repeat=3):
+        left = [row for row in range(3) if row not in bag]
+        if left:
+            chosen = int(np.argmin(losses[:, list(bag)].sum(axis=1)))
+            outside.append(losses[chosen, left].mean())
+    curve = RiskCurve(
+        complexity=np.arange(2.0),
+        params=({"k": 1}, {"k": 2}),
+        in_sample=np.zeros(2),
+        optimism=losses.mean(axis=1),
+        out_sample=losses.mean(axis=1),
+        loss=ZeroOneLoss(),
+        criterion="loo",
+        estimand="",
+        n_fits=1,
+        n_samples=3,
+        standard_error=np.full(2, 0.1),
+        left_out=LeftOut(losses),
+    )
+    drawn = [corrected_for_choice(curve, 0, np.random.default_rng(seed)).out_sample for seed in range(40)]
+    assert np.mean(drawn) == pytest.approx(np.mean(outside), abs=0.02)
+
+
+def test_label_criteria_have_no_rows_to_correct_with(noise):
+    search = GridSearch(KNeighborsClassifier(), {"n_neighbors": [3, 5]}, criterion="permutation").fit(*noise[0])
+    assert not hasattr(search, "honest_score_")
+    with pytest.raises(AttributeError, match="honest_score_ needs losses of rows left out"):
+        search.honest_score_

@@ -35,9 +35,7 @@ ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_
 
 
 @with_options_of(Question)
-def estimate(
-    question: Question, *, criterion: CRITERION = "permutation", loss: LOSS = None, report: REPORT = None
-) -> None:
+def estimate(question: Question, *, criterion: CRITERION = "auto", loss: LOSS = None, report: REPORT = None) -> None:
     """How good will this model be on new data?"""
     import outsample
     from outsample.cli.grammar import criterion_of
@@ -61,7 +59,7 @@ def select(
     question: Question,
     *,
     grid: GRID = None,
-    criterion: CRITERION = "permutation",
+    criterion: CRITERION = "auto",
     rule: RULE = "minimum",
     loss: LOSS = None,
     honest: Annotated[

@@ -1,32 +1,56 @@
-"""The criterion for those who do not want to choose one."""
+"""The criterion for those who do not want to choose one: the cheapest evidence that can be trusted for the learner."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from outsample.criteria.approximate import ApproximateLeaveOneOut
 from outsample.criteria.base import Criterion
-from outsample.criteria.labels import Permutation
+from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.leave_one_out import LeaveOneOut
+from outsample.criteria.out_of_bag import OutOfBag
+from outsample.criteria.race import Race
 from outsample.criteria.rows_and_labels import RowsAndLabels
-from outsample.criteria.two_stage import TwoStagePermutation
 from outsample.curve.risk_curve import RiskCurve
+from outsample.data.learners import last_step, with_params
+from outsample.data.tables import n_columns
 from outsample.problem import Problem
+
+# Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
+FEWEST_TREES = 30
+
+# Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
+# classes; beyond this size ten folds are cheaper.
+LARGEST_SYSTEM = 2000
 
 
 @dataclass(frozen=True)
 class Auto(Criterion):
-    """What the path gives exactly and for nothing, otherwise the best use of a few fits that was found.
+    """The cheapest evidence that can be trusted for the learner, the path, the number of rows and the loss.
 
-    Linear smoothers with squared loss: the two-stage estimate in closed form. Paths that know left-out predictions
-    without refitting: exact leave-one-out. Everything else: rows and labels, half the fits each. Labels in groups
-    or in several columns: the permutation estimate. The notes of the result say which and why in one sentence.
+    ==================================================================  ================================================
+    learner                                                             what is taken
+    ==================================================================  ================================================
+    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit
+    Gaussian processes; behind a scaler too
+    forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
+                                                                        over their number of trees, judged out of bag
+    penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
+                                                                        refits for rows in doubt
+    one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: a dozen fits for all of them
+    boosting)
+    everything else, grids over several of these, rows in groups        `Race`: ten folds, losers are dropped early
+    ==================================================================  ================================================
 
-    Estimates the expected loss on a new sample, in the sense of the criterion it takes.
+    The notes of the result say in one sentence what was taken and why. Estimates the expected loss on a new sample, in
+    the sense of the criterion it takes. In a search the default loss is the estimator's own score, as in scikit-learn.
 
     Parameters
     ----------
-    episodes : fits per path to spend where nothing is free, at least 4.
+    episodes : fits per path that `RowsAndLabels` spends, at least 4.
+    race : the race that is run where nothing cheaper serves, with its folds and budgets; None for `Race()`.
 
     Examples
     --------
@@ -40,26 +64,101 @@ class Auto(Criterion):
     """
 
     episodes: int = 10
+    race: Race | None = None
 
     name: ClassVar[str] = "auto"
+    asks_own_score: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "episodes", RowsAndLabels(self.episodes).episodes)
+        if not isinstance(self.race, Race | None):
+            raise ValueError(f"race must be a Race or None, got {self.race!r}")
+
+    @property
+    def race_taken(self) -> Race:
+        """The race that is run where nothing cheaper serves."""
+        return Race() if self.race is None else self.race
+
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
+        """The criterion for problems that are to be compared: one row left out by all of them, or a race."""
+        taken = [self.choice(problem) for problem in problems]
+        names = {criterion.name for criterion, _ in taken}
+        if names <= {LeaveOneOut.name, ApproximateLeaveOneOut.name}:
+            return self, ()
+        criterion, why = taken[0]
+        if names == {OutOfBag.name}:
+            one_fit = len(problems) == 1 and (problems[0].path.from_one_fit or len(problems[0].path) == 1)
+            if not one_fit and self.race_taken.races_over_size(problems):
+                criterion, why = self.race_taken, "forests race over their number of trees, judged out of bag"
+        elif len(problems) > 1 and names != {Race.name}:
+            criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
+        return criterion, (_note(criterion, why),)
 
     def _curve(self, problem: Problem) -> RiskCurve:
         criterion, why = self.choice(problem)
         curve = criterion.curve(problem)
-        note = f'criterion "auto" took "{criterion.name}" because {why}.'
-        return replace(curve, notes=(note, *curve.notes))
+        if curve.in_doubt is not None and (curve.in_doubt > 0).any():
+            criterion, why = CrossValidation(10, shuffle=True), "approximate leave-one-out left rows in doubt"
+            curve = replace(criterion.curve(problem), n_fits=curve.n_fits)
+        # A model that is judged alone, because others of its path could not be fitted, was in no race.
+        return replace(curve, race=None, notes=(_note(criterion, why), *curve.notes))
 
     def choice(self, problem: Problem) -> tuple[Criterion, str]:
-        """(criterion, the reason for it)."""
-        if problem.groups is not None or problem.target.n_outputs > 1:
-            what = "labels come in groups" if problem.groups is not None else "there are several columns of labels"
-            return Permutation(self.episodes), f"{what}, which it can permute together"
-        if problem.loss.quadratic and problem.design.abilities.smoother:
-            reason = "the fit is linear in y, so that its optimism has a closed form and nothing is refitted"
-            return TwoStagePermutation(self.episodes), reason
-        if problem.design.abilities.leaves_out:
-            return LeaveOneOut(), "the path knows what it would predict for left-out rows, so that nothing is refitted"
-        return RowsAndLabels(self.episodes), f"nothing is free here and it makes the most of {self.episodes} episodes"
+        """(criterion for the models of one path, the reason for it)."""
+        if not problem.loss.reads_predictions:
+            return self.race_taken, "the score is asked of fitted models, which folds can do"
+        if problem.groups is not None:
+            return self.race_taken, "it keeps groups of rows together"
+        for serves, criterion, why in self._table:
+            if serves(problem):
+                return criterion, why
+        return self.race_taken, "no shortcut is known for this learner"
+
+    @property
+    def _table(self) -> list[tuple[Callable[[Problem], bool], Criterion, str]]:
+        """What is taken, the first line that serves."""
+        return [
+            (_leaves_out, LeaveOneOut(), "one fit tells exactly what would be predicted for rows left out"),
+            (_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
+            (_approximates, ApproximateLeaveOneOut(), "Newton steps from one fit per setting leave a row out"),
+            (_one_fit, RowsAndLabels(self.episodes), f"one fit has all models, and {self.episodes} of them are enough"),
+        ]
+
+
+def _note(criterion: Criterion, why: str) -> str:
+    return f'criterion "auto" took "{criterion.name}": {why}.'
+
+
+def _leaves_out(problem: Problem) -> bool:
+    """Whether left-out predictions are exact and free."""
+    try:
+        return problem.design.abilities.leaves_out
+    except (ValueError, TypeError):
+        # The path cannot read some value of the grid; fits will say which.
+        return False
+
+
+def _out_of_bag(problem: Problem) -> bool:
+    if not _accepts(OutOfBag(), problem):
+        return False
+    learners = (last_step(with_params(problem.path.estimator, params)) for params in problem.path.params)
+    return all(learner.n_estimators >= FEWEST_TREES for learner in learners)
+
+
+def _approximates(problem: Problem) -> bool:
+    classes = problem.target.n_classes or 0
+    system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)
+    return system <= LARGEST_SYSTEM and problem.target.n_outputs == 1 and _accepts(ApproximateLeaveOneOut(), problem)
+
+
+def _accepts(criterion: Criterion, problem: Problem) -> bool:
+    """Whether a criterion finds nothing to object to."""
+    try:
+        criterion.check(problem)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _one_fit(problem: Problem) -> bool:
+    return problem.path.from_one_fit and problem.target.n_outputs == 1

@@ -32,7 +32,8 @@ class Criterion(ABC):
     Attributes
     ----------
     name : the word for it in results.
-    stands_for_scikit_learn : whether its numbers, default loss and ties are those of scikit-learn's own searches.
+    stands_for_scikit_learn : whether its numbers and ties are those of scikit-learn's own searches.
+    asks_own_score : whether searches are by the estimators' own `score` by default; it can ask fitted models for it.
     draws_labels : whether the optimism of its curves is measured on labels that carry no information.
     joint : whether it judges all paths of a search together, so that models of different paths meet; see `together`.
 
@@ -45,16 +46,17 @@ class Criterion(ABC):
 
     name: ClassVar[str]
     stands_for_scikit_learn: ClassVar[bool] = False
+    asks_own_score: ClassVar[bool] = False
     draws_labels: ClassVar[bool] = False
     joint: ClassVar[bool] = False
 
     def default_loss(self, learners: Iterable[Any]) -> Any:
         """The loss of a search over these learners that names none; None for the library's own default.
 
-        A criterion that stands for scikit-learn's own searches scores as they do, by the estimators' own `score`.
-        Accuracy and r2 are computed from predictions, which the fast paths give.
+        A criterion that can ask for the estimators' own `score` does so, as scikit-learn's searches do. Accuracy and r2
+        are computed from predictions, which the fast paths give.
         """
-        if not self.stands_for_scikit_learn:
+        if not self.asks_own_score:
             return None
         usual = {usual_score(learner) for learner in learners}
         if len(usual) > 1 or usual == {None}:
@@ -64,12 +66,16 @@ class Criterion(ABC):
     def curve(self, problem: Problem) -> RiskCurve:
         """The risk curve of the problem's path."""
         start = time.perf_counter()
-        if not problem.loss.reads_predictions and not self.stands_for_scikit_learn:
+        if not problem.loss.reads_predictions and not self.asks_own_score:
             raise ValueError(f"criterion {self.name!r} needs a loss of predictions, not the estimator's own score")
         self.check(problem)
         found = self._curve(problem)
         table = None if found.left_out is None else found.left_out.within_size()
         return replace(found, left_out=table, seconds=time.perf_counter() - start)
+
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
+        """(the criterion that judges problems which are to be compared, sentences about it): itself, for most."""
+        return self, ()
 
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         """(one curve over the models of all problems, in their order; why models could not be fitted, by their place).

@@ -90,6 +90,7 @@ class HoldOut(RowCriterion):
             standard_error=error,
             freedom=max(1, round(m) - 1),
             held_out=m if problem.loss.unit_interval else None,
+            variance_factor=None,
         )
 
 
@@ -145,6 +146,7 @@ class CrossValidation(RowCriterion):
     correct_bias: bool = field(default=False, kw_only=True)
     name: ClassVar[str] = "kfold"
     stands_for_scikit_learn: ClassVar[bool] = True
+    asks_own_score: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         one_of("error", self.error, ("naive", "nadeau-bengio"))
@@ -234,6 +236,7 @@ class CrossValidation(RowCriterion):
             standard_error=self._standard_error(splits, found.fold_risks),
             monte_carlo_error=self._monte_carlo_error(problem, splits, found),
             freedom=K - 1 if K > 1 else None,
+            **({"variance_factor": None} if self.error == "nadeau-bengio" else {}),
         )
 
     def _monte_carlo_error(self, problem: Problem, splits: Splits, found: Tested) -> Floats | None:

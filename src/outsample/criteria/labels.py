@@ -16,6 +16,7 @@ from outsample.checks import positive_number, whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
+from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.losses.whole_set import FRESH_LABELS, SetLoss
 from outsample.paths.linear.closed_forms import label_bootstrap_optimism, permutation_optimism
 from outsample.problem import Problem
@@ -31,6 +32,9 @@ from outsample.running.run import LABEL_DRAWS, child_seed
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000
+
+# Share of the risk of guessing below which the fit to drawn labels counts as one without error.
+FITS_ANY_LABELS = 0.02
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,27 @@ class LabelCriterion(Criterion):
             n_fits=(n_draws + 1) * problem.design.fits_per_draw,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error,
+            priced_at_guessing=True,
+            notes=_degeneracy(problem, out_sample, measured.get("draw_in_sample")),
             **measured,
         )
+
+
+def _degeneracy(problem: Problem, out_sample: Floats, draw_in_sample: Floats | None) -> tuple[str, ...]:
+    """A loud sentence where estimates say nothing: models that fit any labels, or estimates that are all the same."""
+    n, advice = len(out_sample), 'use criterion="auto"'
+    fits_any = 0
+    if draw_in_sample is not None and problem.loss.per_row and problem.scale > 0:
+        fits_any = int((draw_in_sample.mean(axis=0) < FITS_ANY_LABELS * problem.scale).sum())
+    if fits_any:
+        which = "this model fits" if n == 1 else f"{fits_any} of {n} models fit"
+        return (
+            f"DEGENERATE: {which} permuted labels almost without error, so that the estimate is that of guessing, "
+            f"whatever the data say; {advice}.",
+        )
+    if n > 1 and np.ptp(out_sample) <= RELATIVE_ROUNDING * max(problem.scale, np.abs(out_sample).max()):
+        return (f"DEGENERATE: all {n} models have the same estimate, so that nothing tells them apart; {advice}.",)
+    return ()
 
 
 def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:

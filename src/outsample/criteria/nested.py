@@ -175,6 +175,7 @@ class NestedCrossValidation(Criterion):
             standard_error=standard_error,
             monte_carlo_error=error,
             left_out=LeftOut(losses / len(repeats), problem.weight),
+            variance_factor=None,
         )
 
     @property

@@ -18,12 +18,13 @@ from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace
 from outsample.evidence.folds import shuffled_folds
 from outsample.evidence.race import RaceRun, Rules
+from outsample.evidence.rows import evidence_of_folds, left_out_losses
 from outsample.evidence.size_race import FEWEST, SizeRace
 from outsample.paths.growing import objection_to_growth
 from outsample.paths.out_of_bag import SIZE
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, is_number_of_folds
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Floats, Rows
 from outsample.running.run import ROW_SPLITS, child_generator
 
 # Address of the order of folds below that of row splits.
@@ -84,6 +85,7 @@ class Race(Criterion):
 
     name: ClassVar[str] = "race"
     stands_for_scikit_learn: ClassVar[bool] = True
+    asks_own_score: ClassVar[bool] = True
     joint: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -107,6 +109,12 @@ class Race(Criterion):
         return CrossValidation(self.cv, shuffle=is_number_of_folds(self.cv)).splits(problem)
 
     def _curve(self, problem: Problem) -> RiskCurve:
+        splits = self.splits(problem)
+        partition = splits.partition(problem.n_samples)
+        whole_sets = problem.loss.reads_predictions and not problem.loss.per_row
+        alone = len(problem.path) == 1 and not self.races_over_size([problem])
+        if alone and whole_sets and partition is not None:
+            return self._pooled(problem, splits, partition)
         curve, failures = self.together([problem])
         if failures:
             raise next(iter(failures.values()))
@@ -120,12 +128,31 @@ class Race(Criterion):
             n_fits=curve.n_fits + problem.design.fits_per_draw,
         )
 
+    def _pooled(self, problem: Problem, splits: Splits, partition: Rows) -> RiskCurve:
+        """A single model judged by a score of whole sets: all its left-out predictions together.
+
+        A score such as r2 or F1 on the few rows of a fold is biased and varies much more than one on all rows.
+        """
+        found = evidence_of_folds(problem, splits, partition=partition, pooled=True)
+        table = left_out_losses(problem, found.predictions, partition)
+        known = table is not None and table.losses is not None
+        fits = f"fits to {_share(splits, problem.n_samples)}"
+        return problem.curve(
+            out_sample=np.asarray(problem.loss.risk(problem.y, found.predictions, problem.weight)),
+            criterion=self.name,
+            estimand=f"{problem.loss.on_new_data}, of all left-out predictions together, by {fits}",
+            n_fits=found.n_fits,
+            standard_error=table.standard_error if table is not None and known else None,
+            left_out=table,
+            notes=splits.notes,
+        )
+
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         start = time.perf_counter()
-        run, curve = (self._over_size if self._races_over_size(problems) else self._over_folds)(problems, first)
+        run, curve = (self._over_size if self.races_over_size(problems) else self._over_folds)(problems, first)
         return replace(curve, seconds=time.perf_counter() - start), run.failures
 
-    def _races_over_size(self, problems: Sequence[Problem]) -> bool:
+    def races_over_size(self, problems: Sequence[Problem]) -> bool:
         """Whether rounds bring more trees; raises ValueError where they should and cannot."""
         if self.over == "folds" or (self.over == "auto" and not is_number_of_folds(self.cv)):
             return False
@@ -159,12 +186,11 @@ class Race(Criterion):
     def _by_folds(self, problem: Problem, run: FoldRace, places: slice) -> RiskCurve:
         """The curve of one path, its models at `places` among all candidates."""
         unknown = np.full(len(problem.path), np.nan)
-        share = np.mean([len(fold.train) for fold in run.splits.folds]) / problem.n_samples
         return problem.curve(
             in_sample=unknown,
             out_sample=mean_of_known(np.ascontiguousarray(run.risks[:, places].T)),
             criterion=self.name,
-            estimand=f"{problem.loss.on_new_data}, averaged over fits to {share:.0%} of the rows",
+            estimand=f"{problem.loss.on_new_data}, averaged over fits to {_share(run.splits, problem.n_samples)}",
             n_fits=0,
             standard_error=_standard_errors(run, places),
         )
@@ -206,6 +232,10 @@ def _errors_of_rows(losses: Floats, weight: Floats | None) -> Floats:
         if known.any():
             errors[c] = error_of_mean(losses[c, known][None], None if weight is None else weight[known])[0]
     return errors
+
+
+def _share(splits: Splits, n: int) -> str:
+    return f"{np.mean([len(fold.train) for fold in splits.folds]) / n:.0%} of the rows"
 
 
 def _places(problems: Sequence[Problem]) -> list[tuple[Problem, slice]]:

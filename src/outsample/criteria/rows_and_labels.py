@@ -95,7 +95,7 @@ class RowsAndLabels(Criterion):
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; a mean of cross-validation and of drawn labels",
             n_fits=left_out.n_fits + labels.n_fits,
-            standard_error=_standard_error(problem, out_sample, table),
+            standard_error=_standard_error(problem, out_sample, table, left_out.risk),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
             left_out=table,
@@ -103,11 +103,19 @@ class RowsAndLabels(Criterion):
         )
 
 
-def _standard_error(problem: Problem, out_sample: Floats, table: LeftOut | None) -> Floats | None:
-    """That of a risk at the level `out_sample`; of a loss of whole sets that of its left-out rows, (models,)."""
-    if problem.loss.per_row:
+def _standard_error(problem: Problem, out_sample: Floats, table: LeftOut | None, by_rows: Floats) -> Floats | None:
+    """That of a risk at the level `out_sample`, (models,): of shares binomial, of other losses that of left-out rows.
+
+    Losses of rows spread in proportion to their mean.
+    """
+    if problem.loss.unit_interval:
         return problem.standard_error(out_sample)
-    return None if table is None or table.losses is None else table.standard_error
+    if table is None or table.losses is None:
+        return None
+    if not problem.loss.per_row:
+        return table.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(table.standard_error * np.where(by_rows > 0, out_sample / by_rows, 1.0))
 
 
 def _monte_carlo_error(mix: _Mix, left_out: _LeftOut, labels: _LabelHalf) -> Floats:
@@ -215,7 +223,9 @@ def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     predicted = labels(out)
     moves, more = moves_of_folds(problem, n_folds, predicted, n_fits == 0, read)
     n_fits += more + asked.design.fits_per_draw
-    risk = mean_over_folds(problem, splits, predicted)
+    # A score of whole sets, such as r2 or F1, is biased on the few rows of a fold.
+    pooled = problem.loss.reads_predictions and not problem.loss.per_row
+    risk = _pooled_risk(problem, predicted) if pooled else mean_over_folds(problem, splits, predicted)
     return _LeftOut(risk, moves, predicted, out if voting else None, n_fits)
 
 
@@ -228,6 +238,11 @@ def _asked(problem: Problem, response: str) -> Problem:
     if path is problem.path:
         vars(asked)["design"] = problem.design
     return asked
+
+
+def _pooled_risk(problem: Problem, predicted: Array) -> Floats:
+    """Risk of all left-out predictions together, (models,)."""
+    return np.asarray(problem.loss.risk(problem.y, predicted, problem.weight))
 
 
 def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHalf:

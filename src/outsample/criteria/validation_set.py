@@ -83,4 +83,5 @@ class ValidationSet(Criterion):
             standard_error=error_of_mean(loss.pointwise(y, predicted), weight) if loss.per_row else None,
             freedom=max(1, round(m) - 1),
             held_out=m if loss.unit_interval else None,
+            variance_factor=None,
         )

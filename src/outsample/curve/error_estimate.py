@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from scipy import stats
 
 from outsample.checks import one_of, probability
+from outsample.curve.shapes import shaped_interval
 from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class ErrorEstimate:
     notes : sentences a reader of the numbers should know.
     held_out : number of independent losses in [0, 1] behind out_sample, None where Hoeffding's inequality does not
         apply.
+    limits : the least and the greatest value that the error can have.
+    variance_factor : how much more the estimate varies around the error of the fitted model than rows alone would let
+        it, because fits vary and share rows; calibrated, see `data.stability`.
+    rows_behind : equally weighted rows that decide an estimate at a limit, such as no error at all; None for all.
+    no_interval : why no interval can be vouched for; None where one can.
 
     Examples
     --------
@@ -88,6 +94,10 @@ class ErrorEstimate:
     freedom: int | None = None
     held_out: float | None = None
     notes: tuple[str, ...] = ()
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    variance_factor: float = 1.0
+    rows_behind: float | None = None
+    no_interval: str | None = None
 
     @property
     def draw_out_sample(self) -> Floats | None:
@@ -96,22 +106,37 @@ class ErrorEstimate:
             return None
         return self.draw_in_sample + self.draws
 
-    def interval(self, level: float = 0.95, method: Literal["normal", "hoeffding"] = "normal") -> tuple[float, float]:
+    def interval(
+        self, level: float = 0.95, method: Literal["calibrated", "normal", "hoeffding"] = "calibrated"
+    ) -> tuple[float, float]:
         """(low, high) around out_sample.
 
         Parameters
         ----------
         level : wanted coverage.
-        method : "normal" takes the standard error and the Monte-Carlo error together, with Student's t where the
-            standard error has few degrees of freedom. It covers the estimand over data sets as far as the standard
-            error does. There is none without a standard error, or where a single draw leaves the other unknown.
+        method : "calibrated" covers the error of the model fitted to these data. It takes the standard error times
+            the root of `variance_factor` and the Monte-Carlo error together, with Student's t where the standard error
+            has few degrees of freedom, in the shape that fits the range of the loss (`curve.shapes`). There is none
+            without a standard error, where a single draw leaves the Monte-Carlo error unknown, and where it cannot be
+            vouched for.
+            "normal" is out_sample ± the two errors as they are; it covers the estimand over data sets as far as the
+            standard error does.
             "hoeffding" is out_sample ± √(ln(2/δ)/(2m)), δ = 1 − level, for m held-out losses in [0, 1]: its coverage
             is at least `level` for any m and any distribution, given the fitted model.
         """
         level = probability("level", level)
-        one_of("method", method, ("normal", "hoeffding"))
+        one_of("method", method, ("calibrated", "normal", "hoeffding"))
+        if method == "calibrated":
+            return self._calibrated(level)
         half = self._hoeffding(1 - level) if method == "hoeffding" else self._normal(level)
         return self.out_sample - half, self.out_sample + half
+
+    def _calibrated(self, level: float) -> tuple[float, float]:
+        if self.no_interval is not None:
+            raise ValueError(f"there is no interval that can be vouched for: {self.no_interval}")
+        error = math.hypot(self._known_standard_error * math.sqrt(self.variance_factor), self.monte_carlo_error or 0.0)
+        rows = (self.n_samples if self.rows_behind is None else self.rows_behind) / self.variance_factor
+        return shaped_interval(self.out_sample, error, _quantile(0.5 + level / 2, self.freedom), self.limits, rows)
 
     def _hoeffding(self, delta: float) -> float:
         if self.held_out is None:
@@ -122,6 +147,12 @@ class ErrorEstimate:
         return math.sqrt(math.log(2 / delta) / (2 * self.held_out))
 
     def _normal(self, level: float) -> float:
+        error = math.hypot(self._known_standard_error, self.monte_carlo_error or 0.0)
+        return _quantile(0.5 + level / 2, self.freedom) * error
+
+    @property
+    def _known_standard_error(self) -> float:
+        """The standard error, where an interval can be made of it."""
         if self.standard_error is None:
             raise ValueError(
                 f"there is no interval: criterion {self.criterion!r} gives no standard error for this model and loss "
@@ -132,8 +163,7 @@ class ErrorEstimate:
                 f"there is no interval: criterion {self.criterion!r} drew once, and one draw does not tell how far "
                 "others would be; draw at least twice"
             )
-        error = math.hypot(self.standard_error, self.monte_carlo_error or 0.0)
-        return _quantile(0.5 + level / 2, self.freedom) * error
+        return self.standard_error
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The error on the rows fitted to and on new ones, with its interval; returns the matplotlib Axes."""

@@ -31,7 +31,6 @@ class Evaluation(ErrorEstimate):
         influence value, "logit" for influence values of a score with a least and a greatest value, "bootstrap" for
         other losses of whole sets.
     effective_n : number of independent rows of equal weight that carry the same information.
-    limits : the least and the greatest value that the error can have.
     span : width of the range of a single loss; None where it is not bounded or not known.
     bags : the error on each set of rows drawn with replacement; None where no rows were drawn.
     looks : how often the sealed test set had been looked at, this look included; None for other rows.
@@ -50,7 +49,6 @@ class Evaluation(ErrorEstimate):
 
     method: str = "normal"
     effective_n: float = math.nan
-    limits: tuple[float, float] = (-math.inf, math.inf)
     span: float | None = None
     bags: Floats | None = field(default=None, repr=False)
     looks: int | None = None

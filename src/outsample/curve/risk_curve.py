@@ -71,6 +71,11 @@ class RiskCurve:
         where it does not apply.
     scale : the risk of predicting without looking at X, 0 where it is not known.
     rounding : risks that are closer than this differ by rounding alone.
+    variance_factor : (models,) how much more an estimate varies around the error of the fitted model than rows alone
+        would let it, see `data.stability`; None for no more.
+    rows_behind : equally weighted rows that decide an estimate at a limit of its range, None for all.
+    priced_at_guessing : whether optimism is measured on labels without information, so that estimates are too high
+        where the signal is strong, and no interval around them can be vouched for.
     notes : sentences a reader of the numbers should know.
     race : the course of the race where one was run.
 
@@ -110,6 +115,9 @@ class RiskCurve:
     held_out: float | None = None
     scale: float = 0.0
     rounding: float = 0.0
+    variance_factor: Floats | None = field(default=None, metadata=_PER_MODEL)
+    rows_behind: float | None = None
+    priced_at_guessing: bool = False
     notes: tuple[str, ...] = ()
     race: RaceRecord | None = None
 
@@ -197,6 +205,7 @@ class RiskCurve:
         """The error estimate of one model, in the scale of the user's loss."""
         report = self.loss.reported
         drawn = None if self.draws is None else np.asarray(report(self.draws[:, index]))
+        ends = [float(report(end)) for end in self.loss.range]
         return ErrorEstimate(
             in_sample=float(report(self.in_sample[index])),
             optimism=float(report(self.optimism[index])),
@@ -216,6 +225,20 @@ class RiskCurve:
             freedom=self.freedom,
             held_out=self.held_out,
             notes=self.notes,
+            limits=(min(ends), max(ends)),
+            variance_factor=1.0 if self.variance_factor is None else float(self.variance_factor[index]),
+            rows_behind=self.rows_behind,
+            no_interval=self._why_no_interval(index),
+        )
+
+    def _why_no_interval(self, index: int) -> str | None:
+        """Why no interval around the estimate of one model can be vouched for; None where one can."""
+        error = _entry(self.standard_error, index)
+        if not self.priced_at_guessing or error is None or self.scale - self.out_sample[index] <= 2 * error:
+            return None
+        return (
+            f"criterion {self.criterion!r} measures optimism on labels without information, and this model is better "
+            'than guessing, so that its estimate is too high by an unknown amount; use criterion="auto"'
         )
 
     def plot(self, rules: Sequence[Rule | str] = ("minimum",), ax: Axes | None = None) -> Any:

@@ -56,8 +56,7 @@ class LastSteps:
             *head, tail = _steps(model)
             key = fingerprint(head)
             if key not in known:
-                table = check_array(self._transformed(head), accept_sparse="csr", dtype=np.float64)
-                known[key] = SharedTable(table)
+                known[key] = SharedTable(_numbers(self._transformed(head), tail))
             yield tail, known[key], None
 
     def _solved(self) -> Iterator[tuple[Any, SharedTable, Any]]:
@@ -89,6 +88,14 @@ def named_labels(problem: Problem) -> Array:
     """y in the labels of the user."""
     classes = problem.target.classes
     return problem.y if classes is None else np.asarray(classes[problem.y])
+
+
+def _numbers(X: Any, tail: Any) -> Any:
+    """X as numbers, or a `FitError` in the words that the learner would have for it."""
+    try:
+        return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", estimator=tail)
+    except ValueError as error:
+        raise FitError(f"{type(tail).__name__} failed: {error}") from error
 
 
 class Approximation:

@@ -133,6 +133,7 @@ class Path(ABC):
         scikit-learn's own within that tolerance.
     same_digits : whether its answers are scikit-learn's own up to the order in which numbers are added, so that scores
         agree to 1e-12; other fast paths solve the same equations in another way, which is as exact but differs more.
+    from_one_fit : whether one fit per label vector holds all its models, however many there are.
     refits : whether every model is fitted by scikit-learn on its own, so that the path saves nothing.
     """
 
@@ -140,6 +141,7 @@ class Path(ABC):
     takes_weight: bool = True
     solves_further: bool = False
     same_digits: bool = False
+    from_one_fit: bool = False
     refits: ClassVar[bool] = False
 
     def __init__(

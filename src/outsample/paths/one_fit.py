@@ -74,6 +74,7 @@ class OneFitPath(GridPath):
     """
 
     same_digits = True
+    from_one_fit = True
 
     def __init__(self, estimator: BaseEstimator, parameter: str, values: Sequence[Any]) -> None:
         if not all(self.accepts(value) for value in values):

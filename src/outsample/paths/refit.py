@@ -157,6 +157,7 @@ class MixedPath(Path):
         super().__init__(served.estimator, [params[i] for i in self.order], complexity[self.order], ordered)
         self.responses, self.takes_weight = served.responses, served.takes_weight
         self.solves_further, self.same_digits = served.solves_further, served.same_digits
+        self.from_one_fit = served.from_one_fit and len(refitted) == 1
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return MixedDesign([path.bind(X, classes, weight) for path in self.paths], self.order)
@@ -225,6 +226,7 @@ class PipelinePath(Path):
         self.leading, self.prefix, self.last = leading, prefix, last
         self.responses, self.takes_weight = last.responses, last.takes_weight
         self.solves_further, self.same_digits = last.solves_further, last.same_digits
+        self.from_one_fit = last.from_one_fit
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         leading, Z, own = fit_leading_steps(self.leading, X)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Settings = list[dict[str, Any]] | Endless
 
-DEFAULT_CRITERION = "permutation"
+DEFAULT_CRITERION = "auto"
 """The criterion of a search that names none; with `cv=` that is cross-validation with these folds."""
 
 

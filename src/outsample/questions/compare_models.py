@@ -18,6 +18,7 @@ from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows, holm, widening
 from outsample.curve.plausible import plausible_by_folds, plausible_models
 from outsample.curve.risk_curve import RiskCurve
+from outsample.data.stability import variance_factor
 from outsample.data.tables import Table
 from outsample.evidence.learners import Judged, left_out_by_learners
 from outsample.losses.choice import LossLike
@@ -342,6 +343,7 @@ def _curve(problems: Sequence[Problem], judged: Judged, models: Mapping[str, Any
         optimism=unknown,
         out_sample=out_sample,
         standard_error=error,
+        variance_factor=np.array([variance_factor(model) for model in models.values()]),
         left_out=table,
         ordered=False,
         path="RefitPath",

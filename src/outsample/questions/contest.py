@@ -80,12 +80,14 @@ def outcome_of(
 ) -> Outcome:
     """Estimate every setting, and choose by the rule; the estimator's own setting is at position `default`."""
     posed = problems_of(question, estimator, settings, fast)
+    criterion, remarks = criterion.settled([problem for problem, _ in posed])
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
         if criterion.joint:
             curve, positions = _raced(posed, criterion, error_score, default)
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
+    curve = replace(curve, notes=(*remarks, *curve.notes))
     if not curve.ordered:
         curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
         positions = positions[order]

@@ -23,7 +23,7 @@ def estimate(
     X: Table,
     y: ArrayLike,
     *,
-    criterion: CriterionLike = "permutation",
+    criterion: CriterionLike = "auto",
     loss: LossLike = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -63,8 +63,11 @@ def estimate(
     >>> result = estimate(tree, X, y, random_state=0)
     >>> 0 < result.in_sample < result.out_sample < 0.2
     True
-    >>> result.n_fits
-    11
+    >>> low, high = result.interval(0.95)
+    >>> low < result.out_sample < high
+    True
+    >>> result.criterion, result.n_fits
+    ('rows-and-labels', 12)
     """
     chosen = as_criterion(criterion)
     if is_lazy(X):

@@ -18,6 +18,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.losses.base import Loss
 from outsample.questions.contest import Outcome
+from outsample.questions.honest import corrected_for_choice
 from outsample.questions.results import CvResults, answer_in_html, results_frame
 from outsample.questions.verdict import Found, plausible_positions, verdict_of
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
@@ -42,7 +43,6 @@ class Fitted:
     cv_results_: CvResults
     curve_: RiskCurve
     estimate_: ErrorEstimate
-    honest_score_: ErrorEstimate
     oracle_terms_: OracleTerms
     race_: RaceRecord
     n_fits_: int
@@ -55,9 +55,10 @@ class Fitted:
 
     def _keep(self, decisive: Outcome, honest: ErrorEstimate | None, groups: Array | None = None) -> None:
         """Keep what was found; `groups` where rows belong together."""
-        for name in ("honest_score_", "oracle_terms_", "estimate_", "race_", "plausible_", "verdict_"):
+        for name in ("oracle_terms_", "estimate_", "race_", "plausible_", "verdict_"):
             vars(self).pop(name, None)
         curve, self._decisive_outcome, self._groups = decisive.curve, decisive, groups
+        self._honest_score = honest
         self.curve_, self.path_, self.n_fits_, self.loss_ = curve, curve.path, curve.n_fits, curve.loss
         if curve.fold_risks is not None:
             self.n_splits_ = len(curve.fold_risks)
@@ -68,10 +69,27 @@ class Fitted:
         if curve.race is not None:
             record = curve.race.take(np.argsort(decisive.positions, kind="stable"))
             self.race_ = replace(record, loss=curve.loss)
-        if honest is not None:
-            self.honest_score_ = honest
         if as_rule(self.rule) is penalized:
             self.oracle_terms_ = oracle_terms(curve)
+
+    @property
+    def honest_score_(self) -> ErrorEstimate:
+        """The error of the chosen model, corrected for having chosen it: by `honest`, else from the left-out losses."""
+        check_is_fitted(self)
+        if self._honest_score is None:
+            self._honest_score = self._corrected_for_choice()
+        return self._honest_score
+
+    def _corrected_for_choice(self) -> ErrorEstimate:
+        curve, place = self.curve_, self._decisive_outcome.model_at(self.best_index_)
+        found = corrected_for_choice(curve, place, np.random.default_rng(0))
+        if found is None:
+            raise AttributeError(
+                f"honest_score_ needs losses of rows left out, which criterion {curve.criterion!r} does not have here; "
+                'use honest="nested"'
+            )
+        in_sample = self.estimate_.in_sample
+        return replace(found, in_sample=in_sample, optimism=found.out_sample - in_sample)
 
     @cached_property
     def plausible_(self) -> Rows:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, ParameterSampler, RandomizedSearchCV
 
 from outsample.checks import is_integer
+from outsample.criteria.auto import Auto
 from outsample.criteria.base import Criterion, CriterionLike
 from outsample.criteria.race import Race
 from outsample.losses.choice import LossLike
@@ -81,7 +82,8 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     curve_ : RiskCurve over all candidates, simplest first; risks are smaller-is-better.
     estimate_ : ErrorEstimate of the chosen model. Choosing it made this estimate optimistic: see
         `honest_score_`.
-    honest_score_ : the error of the whole search (with `honest`).
+    honest_score_ : the error of the chosen model corrected for having chosen it, with its interval: by `honest`, else
+        from the losses of rows left out, without further fits; there is none where no rows were left out.
     race_ : who was dropped when, by how much, and how likely that was a mistake (with criterion "race").
     oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
     n_fits_ : fits spent before the final refit.
@@ -95,7 +97,7 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     >>> tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
     >>> search = GridSearch(tree, {"max_leaf_nodes": range(2, 21)}, random_state=0).fit(X, y)
     >>> search.n_fits_
-    11
+    12
     >>> 2 <= search.best_params_["max_leaf_nodes"] <= 20
     True
     """
@@ -216,9 +218,9 @@ class RandomizedSearch(Search, RandomizedSearchCV):  # type: ignore[misc]
 
     def _criterion(self) -> Criterion:
         found = super()._criterion()
-        if isinstance(found, Race) and found.batch_size is None:
-            return replace(found, batch_size=SETTINGS_AT_ONCE)
-        return found
+        if isinstance(found, Auto):
+            return replace(found, race=_in_batches(found.race_taken))
+        return _in_batches(found) if isinstance(found, Race) else found
 
     def _settings(self) -> list[dict[str, Any]]:
         n_iter = self.n_iter
@@ -229,3 +231,7 @@ class RandomizedSearch(Search, RandomizedSearchCV):  # type: ignore[misc]
         if not isinstance(seed, int | np.integer | np.random.RandomState):
             seed = None if seed is None else child_integer(seed_sequence(seed))
         return list(ParameterSampler(self.param_distributions, n_iter, random_state=seed))
+
+
+def _in_batches(race: Race) -> Race:
+    return replace(race, batch_size=SETTINGS_AT_ONCE) if race.batch_size is None else race

@@ -23,6 +23,7 @@ class _StepsPath(GridPath):
     """Models that take different numbers of the same steps: one fit of the longest."""
 
     takes_weight = False
+    from_one_fit = True
 
     @classmethod
     def accepts(cls, value: object) -> bool:

@@ -41,6 +41,7 @@ class NeighborsPath(GridPath):
     responses = frozenset({"predict", "predict_proba"})
     takes_weight = False
     same_digits = True
+    from_one_fit = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:

@@ -149,6 +149,7 @@ class BestFirstPath(GridPath):
     """`BestFirstTreeClassifier` along `max_leaf_nodes`: one growth per label vector holds every smaller tree."""
 
     responses = frozenset({"predict", "predict_proba"})
+    from_one_fit = True
 
     @classmethod
     def accepts(cls, value: object) -> bool:

@@ -64,6 +64,7 @@ class TreePath(GridPath):
     """
 
     responses = frozenset({"predict", "predict_proba"})
+    from_one_fit = True
     same_digits = True
     _own_ties = False
 

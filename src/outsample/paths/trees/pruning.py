@@ -31,6 +31,7 @@ class DepthPath(GridPath):
 
     responses = frozenset({"predict", "predict_proba"})
     same_digits = True
+    from_one_fit = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -87,6 +88,7 @@ class PruningPath(GridPath):
 
     responses = frozenset({"predict", "predict_proba"})
     same_digits = True
+    from_one_fit = True
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:

@@ -1,0 +1,61 @@
+"""The shape of an interval around an estimate, by the range that the loss can have.
+
+An estimate with limits on both sides, such as a share of errors or an area under the ROC curve, has Wilson's interval
+at the number of rows that would know it as well as its standard error says; it stays within the limits, and is not a
+point where no error was seen. One with a limit on one side, such as a squared error or r2, has an interval that is
+symmetric in the logarithm of its distance from that limit: losses are skewed. Everything else is estimate ± quantile ×
+error.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def shaped_interval(
+    center: float, error: float, quantile: float, limits: tuple[float, float], rows: float
+) -> tuple[float, float]:
+    """(low, high) around `center`.
+
+    Parameters
+    ----------
+    error : standard error of `center`, everything included.
+    quantile : of the normal distribution or Student's, for the wanted level.
+    limits : least and greatest possible value, infinite where there is none.
+    rows : equally weighted rows that are behind the estimate, for estimates at a limit, whose standard error is zero.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in shaped_interval(0.1, 0.03, 1.96, (0.0, 1.0), 100)]
+    [0.055, 0.174]
+    >>> [round(end, 3) for end in shaped_interval(0.0, 0.0, 1.96, (0.0, 1.0), 100)]
+    [0.0, 0.037]
+    >>> [round(end, 2) for end in shaped_interval(4.0, 1.0, 1.96, (0.0, math.inf), 100)]
+    [2.45, 6.53]
+    """
+    low, high = limits
+    if math.isfinite(low) and math.isfinite(high):
+        start, end = _wilson((center - low) / (high - low), error / (high - low), quantile, rows)
+        return low + (high - low) * start, low + (high - low) * end
+    if math.isfinite(low) and center > low:
+        factor = math.exp(min(quantile * error / (center - low), _LARGEST_POWER))
+        return low + (center - low) / factor, low + (center - low) * factor
+    if math.isfinite(high) and center < high:
+        factor = math.exp(min(quantile * error / (high - center), _LARGEST_POWER))
+        return high - (high - center) * factor, high - (high - center) / factor
+    return center - quantile * error, center + quantile * error
+
+
+# Beyond it an interval is as good as unbounded, and the exponential function overflows.
+_LARGEST_POWER = 300.0
+
+
+def _wilson(share: float, error: float, quantile: float, rows: float) -> tuple[float, float]:
+    """Wilson's interval for a share, at the number of rows that its standard error stands for."""
+    share = min(max(share, 0.0), 1.0)
+    spread = share * (1 - share)
+    n = spread / error**2 if spread > 0 and error > 0 else max(rows, 1.0)
+    weight = quantile**2 / n
+    middle = (share + weight / 2) / (1 + weight)
+    half = quantile / (1 + weight) * math.sqrt(spread / n + weight / (4 * n))
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,103 @@
+"""What `auto` takes, and that its numbers are those of what it takes."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import outsample
+from outsample import Auto, GridSearch, Race
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+CLASSES = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
+VALUES = np.exp(X[:, 0]) + RNG.random(60)
+
+TAKEN = [
+    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, "rows-and-labels"),
+    (KNeighborsClassifier(), {"n_neighbors": [1, 5]}, "loo"),
+    (make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}, "loo"),
+    (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, "loo"),
+    (RandomForestClassifier(random_state=0), {"n_estimators": [30, 40]}, "oob"),
+    (RandomForestClassifier(60, random_state=0), {"max_features": [1, 2]}, "race"),
+    (BaggingRegressor(n_estimators=30, random_state=0), {"max_samples": [0.5, 1.0]}, "oob"),
+    (RandomForestClassifier(10, random_state=0), {"max_features": [1, 2]}, "race"),
+    (ExtraTreesClassifier(30, random_state=0), {"max_features": [1, 2]}, "race"),
+    (LogisticRegression(), {"C": [0.1, 1.0]}, "alo"),
+    (make_pipeline(StandardScaler(), Lasso()), {"lasso__alpha": [0.01, 0.1]}, "alo"),
+    (HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 5]}, "rows-and-labels"),
+    (SVC(), {"C": [0.1, 1.0]}, "race"),
+    (PoissonRegressor(), {"alpha": [0.1, 1.0]}, "race"),
+    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4], "criterion": ["gini", "entropy"]}, "race"),
+    (Ridge(), {"alpha": [0.1, 1.0], "fit_intercept": [True, False]}, "loo"),
+]
+
+
+def labels(learner):
+    return CLASSES if learner.__sklearn_tags__().estimator_type == "classifier" else VALUES
+
+
+@pytest.mark.parametrize(("learner", "grid", "taken"), TAKEN, ids=lambda value: str(value)[:40])
+def test_what_is_taken_and_its_numbers_against_that_criterion(learner, grid, taken):
+    y = labels(learner)
+    ours = GridSearch(learner, grid, random_state=0).fit(X, y)
+    assert ours.curve_.criterion == taken
+    assert ours.curve_.notes[0].startswith(f'criterion "auto" took "{taken}": ')
+    if taken != "race":  # which has the estimator's own setting as one more candidate
+        scoring = None if y is CLASSES else "r2"
+        named = GridSearch(learner, grid, criterion=taken, scoring=scoring, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(ours.curve_.out_sample, named.curve_.out_sample)
+
+
+def test_settings_of_a_forest_race_over_its_trees_and_one_alone_is_judged_out_of_bag():
+    forest = RandomForestClassifier(60, random_state=0)
+    search = GridSearch(forest, {"max_features": [1, 2, 3]}, random_state=0).fit(X, CLASSES)
+    assert "number of trees" in search.curve_.notes[0]
+    assert search.n_fits_ <= 4
+    assert outsample.estimate(forest, X, CLASSES, random_state=0).criterion == "oob"
+
+
+def test_groups_are_kept_whole():
+    groups = np.repeat(np.arange(12), 5)
+    found = GridSearch(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, random_state=0).fit(X, CLASSES, groups=groups)
+    assert found.curve_.criterion == "race"
+    assert "groups" in found.curve_.notes[0]
+    fold = found.curve_.left_out.fold
+    assert all(len(set(fold[groups == group])) == 1 for group in range(12))
+
+
+def test_one_model_of_several_outputs():
+    both = np.stack([VALUES, -VALUES], axis=1)
+    assert outsample.estimate(Ridge(), X, both).criterion == "loo"
+
+
+def test_the_race_is_the_users():
+    race = Race(cv=4, max_fits=5)
+    search = GridSearch(SVC(), {"C": [0.1, 1.0, 10.0]}, criterion=Auto(race=race), random_state=0).fit(X, CLASSES)
+    assert search.race_.n_fits <= 5
+    with pytest.raises(ValueError, match="race must be a Race or None, got 4"):
+        Auto(race=4)
+
+
+def test_episodes_are_kept_to():
+    search = GridSearch(DecisionTreeClassifier(), {"max_leaf_nodes": [2, 4, 8]}, criterion=Auto(6)).fit(X, CLASSES)
+    assert search.n_fits_ <= 6 + 2
+
+
+def test_scores_are_in_the_scale_of_scikit_learns_searches():
+    ours, theirs = GridSearch(Ridge(), {"alpha": [1.0]}), GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=KFold(5))
+    ours.fit(X, VALUES), theirs.fit(X, VALUES)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=0.2)
+    assert ours.estimate_.loss == "r2"
