@@ -58,8 +58,8 @@ class ModelComparison:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
     >>> c = outsample.compare_models({"bayes": GaussianNB(), "guess": DummyClassifier()}, X, y, random_state=0)
-    >>> c.differences()[["first", "second", "difference"]].round(2).to_dict("records")
-    [{'first': 'bayes', 'second': 'guess', 'difference': -0.63}]
+    >>> c.differences()[["first", "second", "difference"]].round(1).to_dict("records")
+    [{'first': 'bayes', 'second': 'guess', 'difference': -0.6}]
     """
 
     curve: RiskCurve
