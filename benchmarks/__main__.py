@@ -19,11 +19,13 @@ from measuring import machine
 TITLES = {
     "trees": "Decision trees",
     "neighbors": "Nearest neighbours",
+    "scorers": "Scorers",
     "ridge": "Ridge",
     "scaled": "Behind a scaler",
     "generative": "Naive Bayes and discriminant analysis",
     "boosting": "Ensembles",
     "forests": "Forests",
+    "large": "Many rows",
     "compare": "Twelve criteria at once",
     "alo": "Approximate leave-one-out",
     "growth": "Growth",

@@ -41,7 +41,7 @@ def row(name, n, p, repeats):
         return outsample.GridSearch(estimator, grid, **options).fit(X, y)
 
     jobs = [
-        lambda: search("auto"),
+        lambda: search("loo"),
         lambda: search(outsample.CrossValidation(5)),
         lambda: search(outsample.Permutation(10)),
         lambda: GridSearchCV(estimator, grid, cv=5, refit=False).fit(X, y),

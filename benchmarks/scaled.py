@@ -79,11 +79,11 @@ def lines(repeats: int, quick: bool) -> Iterator[str]:
     n = 1000 if quick else 5000
     rows = []
     X, y = data(n, 50)
-    for criterion in (outsample.CrossValidation(5), "auto"):
+    for criterion in (outsample.CrossValidation(5), "loo"):
         jobs = [lambda c=criterion: ours(RIDGE, X, y, c), lambda: theirs(RIDGE, X, y), lambda: by_cvmatrix(X, y)]
         rows.append(_row(f"ridge, 20 alphas, {n} × 50, {_name(criterion)}", jobs, repeats))
     Z, labels = X[:, :20], (y > 0).astype(int)
-    for criterion in (outsample.CrossValidation(5), "auto"):
+    for criterion in (outsample.CrossValidation(5), "loo"):
         jobs = [lambda c=criterion: ours(NEIGHBORS, Z, labels, c), lambda: theirs(NEIGHBORS, Z, labels)]
         rows.append([*_row(f"neighbours, 40 values of k, {n} × 20, {_name(criterion)}", jobs, repeats), "–"])
     yield from table(["job", "ours", "GridSearchCV(cv=5)", "cvmatrix, 5 folds"], rows)

@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -66,6 +69,69 @@ def test_dask_arrays_against_the_same_in_memory(arrays, estimator, grid, criteri
     ours = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(lazy_X, lazy_y)
     whole = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(X, y)
     _compare(ours, whole, X)
+
+
+LSQR = LinearDiscriminantAnalysis(solver="lsqr")
+PRIORS = [0.2, 0.3, 0.5]
+
+
+def _classes(n=603):
+    """Rows of three classes, the first of which comes first."""
+    rng = np.random.default_rng(1)
+    y = np.concatenate([np.zeros(150, int), rng.integers(0, 3, n - 150)])
+    return rng.normal(size=(n, 4)) * rng.uniform(0.5, 4, 4) + np.outer(y, [0.5, 0.3, 0, 1]) + 10, y
+
+
+@pytest.mark.parametrize("loss", [None, "log"])
+@pytest.mark.parametrize("criterion", ["loo", CrossValidation(KFold(4, shuffle=False))], ids=["loo", "folds"])
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (GaussianNB(), {"var_smoothing": [1e-9, 0.1, 1.0]}),
+        (GaussianNB(priors=PRIORS), {"var_smoothing": [1e-9, 0.1]}),
+        (LinearDiscriminantAnalysis(), {"tol": [1e-4]}),
+        (LSQR, {"shrinkage": [None, 0.1, 0.9]}),
+        (LinearDiscriminantAnalysis(solver="lsqr", priors=PRIORS), {"shrinkage": [None, 0.5]}),
+    ],
+    ids=str,
+)
+def test_classes_against_the_same_in_memory(estimator, grid, criterion, loss):
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    X, y = _classes()
+    lazy_X, lazy_y = da.from_array(X, chunks=(140, 3)), da.from_array(y, chunks=300)
+    ours = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(lazy_X, lazy_y)
+    whole = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(X, y)
+    _compare(ours, whole, X)
+    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert ours.curve_.path == "ClassMoments"
+
+
+def test_settings_of_classes_that_weigh_them_in_several_ways():
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    (X, y), grid = _classes(), {"shrinkage": [0.1, 0.5], "priors": [PRIORS, None]}
+    lazy, whole = (
+        GridSearch(LSQR, grid, criterion="loo", loss="log").fit(table, y)
+        for table in (da.from_array(X, chunks=(200, -1)), X)
+    )
+    np.testing.assert_allclose(lazy.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-9)
+
+
+def test_rows_and_columns_of_classes_that_need_memory_say_so():
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    X, y = _classes()
+    alike, alone, single = np.column_stack([X, X[:, 0]]), X.copy(), y.copy()
+    alone[:, 1], alone[5, 1], single[7] = 0.0, 1e3, 3
+    for estimator, table, labels in (
+        (LSQR, alike, y),
+        (GaussianNB(var_smoothing=0.0), alone, y),
+        (GaussianNB(), X, single),
+    ):
+        with pytest.raises(ValueError, match="needs X in memory"):
+            estimate(estimator, da.from_array(table, chunks=(200, -1)), labels, criterion="loo")
+    dependent = GridSearch(LinearDiscriminantAnalysis(), {"tol": [1e-4]}, criterion="loo", loss="log")
+    _compare(clone(dependent).fit(da.from_array(alike, chunks=(200, -1)), y), dependent.fit(alike, y), alike)
+    with pytest.raises(ValueError, match="one class only"):
+        estimate(GaussianNB(), da.from_array(X, chunks=(200, -1)), np.ones(len(X)), criterion="loo")
 
 
 def test_labels_in_memory_settings_of_several_kinds_and_randomized_searches(arrays):
@@ -147,6 +213,12 @@ def test_a_cluster_of_two_processes_against_the_same_in_memory():
         (Ridge(), {"criterion": "kfold"}, "criterion 'kfold'"),
         (Ridge(), {"loss": "absolute"}, "loss 'absolute'"),
         (Ridge(), {"sample_weight": np.ones(1503)}, "sample_weight"),
+        (LogisticRegression(), {}, "LogisticRegression"),
+        (MultinomialNB(), {}, "MultinomialNB"),
+        (LinearDiscriminantAnalysis(solver="eigen"), {}, "eigen"),
+        (GaussianNB(), {"criterion": CrossValidation(5)}, "criterion 'kfold'"),
+        (GaussianNB(), {"loss": "roc_auc"}, "loss 'roc_auc'"),
+        (GaussianNB(), {"loss": 1 - np.eye(3)}, "a loss matrix"),
     ],
     ids=str,
 )

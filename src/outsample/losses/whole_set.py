@@ -41,6 +41,10 @@ SCORE_RANGES = {
 """(worst, best) score, by the beginning of scikit-learn's name of the scorer."""
 
 
+_AGREES: dict[Any, bool] = {}
+"""Whether the form of a scorer was found to agree with it, by what tells scorers apart."""
+
+
 class SetLoss(Loss):
     """A risk of all labels and predictions together.
 
@@ -244,7 +248,12 @@ class ScorerLoss(SetLoss):
         if found is None:
             return chosen
         known = replace(chosen, sign=found[0], form=found[1])
-        return known if known.agrees_with_scorer() else chosen
+        # A scorer that has a form is scikit-learn's own, so that its text says all of it.
+        classes = None if self.classes is None else tuple(self.classes.tolist())
+        key = str(self.scorer), classes, self.multioutput, chosen.response
+        if key not in _AGREES:
+            _AGREES[key] = known.agrees_with_scorer()
+        return known if _AGREES[key] else chosen
 
     def agrees_with_scorer(self) -> bool:
         """Whether the form has the value of the scorer itself on trial: other versions may define a score otherwise."""

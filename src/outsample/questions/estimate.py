@@ -38,7 +38,8 @@ def estimate(
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline; it is cloned, never changed.
     X, y : the data; numpy, pandas, polars or sparse. Dask arrays and data frames, and Parquet data sets or their paths,
-        are read a block of rows at a time for linear regression and ridge; y may then name a column.
+        are read a block of rows at a time for linear regression, ridge, GaussianNB and linear discriminant analysis; y
+        may then name a column.
     criterion : a criterion or its name, see `outsample.criteria`.
     loss : "zero-one", "squared", "absolute", "log", a loss matrix, a function of (y, prediction), or any
         scikit-learn scorer; by default zero-one for classifiers and squared for regressors.
@@ -92,10 +93,10 @@ def _beyond_memory(
     estimator: BaseEstimator, X: Any, y: Any, criterion: Criterion, loss: LossLike, others: dict[str, Any]
 ) -> ErrorEstimate:
     """The estimate where X is read a block of rows at a time."""
-    from outsample.questions.beyond_memory import LazySearch
+    from outsample.questions.beyond_memory import lazy_search
 
     for name, value in others.items():
         if value is not None:
             raise ValueError(in_memory_only(name))
-    judged = LazySearch(estimator, [{}], as_lazy(X, y), criterion.for_learner(estimator), loss)
+    judged = lazy_search(estimator, [{}], as_lazy(X, y), criterion.for_learner(estimator), loss)
     return judged.outcome(minimum).curve.estimate(0)

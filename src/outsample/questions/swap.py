@@ -162,7 +162,7 @@ class Search(Asked, Fitted):
         self, X: Any, y: Any, params: dict[str, Any], criterion: Criterion, metrics: dict[str, Any]
     ) -> None:
         """The search over a table that is read a block of rows at a time."""
-        from outsample.questions.beyond_memory import LazySearch
+        from outsample.questions.beyond_memory import lazy_search
 
         settings = self._settings()
         asked = [name for name, value in params.items() if value is not None]
@@ -172,7 +172,7 @@ class Search(Asked, Fitted):
             raise ValueError(in_memory_only(asked[0] if asked else "an endless grid"))
         (metric,) = metrics.values()
         loss = criterion.default_loss(learners_of(self.estimator, settings)) if metric is None else metric
-        judged = LazySearch(self.estimator, settings, as_lazy(X, y), criterion, loss)
+        judged = lazy_search(self.estimator, settings, as_lazy(X, y), criterion, loss)
         outcome = judged.outcome(as_rule(self.rule))
         self.multimetric_, self.cv_results_ = False, results_table({ONE: outcome})
         self.best_index_ = outcome.best_position

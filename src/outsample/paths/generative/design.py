@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -59,17 +60,25 @@ class ClassModels(ABC):
     ----------
     table : X as the models read it.
     n_models, n_classes : sizes.
+    whole : whether the table has all rows of the statistics that the models are asked about.
     """
 
     table: Any
     n_models: int
     n_classes: int
+    whole: bool = True
     binary_link: bool = False
     """Whether probabilities of two classes are the logistic function of the difference of their scores."""
 
     @abstractmethod
     def read(self, X_new: Table) -> Any:
         """New rows as the models read them; None where only scikit-learn can tell what to do with them."""
+
+    def with_rows(self, rows: Any) -> Self:
+        """The same models about some of many rows, (rows, p), of which the statistics are known."""
+        some = copy(self)
+        some.table, some.whole = rows, False
+        return some
 
     @abstractmethod
     def statistics(self, table: Any, codes: Array, weight: Floats | None) -> Any:

@@ -221,6 +221,9 @@ class _LeftOut:
 
     def _read_anew(self, variances: Floats, few: Bools, rows: Rows, members: Bools, weight: Floats) -> None:
         """Replace variances that have too few digits left, because one row makes up most of them."""
+        if not self._models.whole:
+            variances[few] = np.nan
+            return
         for j, i in np.argwhere(few):
             others = members.copy()
             others[rows[i]] = False

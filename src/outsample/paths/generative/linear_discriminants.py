@@ -93,14 +93,20 @@ class LinearDiscriminants(ClassModels):
         self.scale = np.where(varies, spread, 1.0)
         self.rank, self._least = table.shape[1], np.inf
         if (shrinkage == 0).any():
-            self._look_for_dependence()
+            self._look_for_dependence(self.table.T @ self.table / len(table), len(table))
 
-    def _look_for_dependence(self) -> None:
+    def knowing(self, covariance: Floats, n: int) -> LinearDiscriminants:
+        """The same models where n rows have this covariance matrix, (p, p), without regard to classes."""
+        some, spread = copy(self), np.sqrt(np.diagonal(covariance))
+        some.scale = np.where(spread > 0, spread, 1.0)
+        if (self.shrinkage == 0).any():
+            some._look_for_dependence(covariance, n)
+        return some
+
+    def _look_for_dependence(self, products: Floats, n: int) -> None:
         """Find the number of independent columns, and how far they are from being fewer."""
-        table = self.table
-        products = table.T @ table / len(table)
         correlations = np.linalg.eigvalsh(products / np.outer(self.scale, self.scale))
-        self.rank = int((correlations > ROUNDING * len(table)).sum())
+        self.rank = int((correlations > ROUNDING * n).sum())
         self._least = float(correlations[-self.rank]) if self.rank else 0.0
         self._eigenvalues = np.linalg.eigvalsh(products)
 
