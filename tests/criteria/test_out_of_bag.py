@@ -270,6 +270,15 @@ def test_rows_that_all_trees_saw_do_not_count():
     assert "raise n_estimators" in curve.notes[1]
 
 
+def test_scorers_have_a_standard_error_where_some_rows_were_never_out_of_bag():
+    forest, y = RandomForestClassifier(3, random_state=0), LABELS["two"]
+    curve, raw = (_curve(forest, y, criterion, loss="accuracy") for criterion in (OutOfBag(), RAW))
+    known = raw.out_of_fold[0] >= 0
+    np.testing.assert_array_equal(np.isnan(curve.left_out.losses[0]), ~known)
+    right = np.unique(y)[raw.out_of_fold[0][known]] == y[known]
+    np.testing.assert_allclose(curve.standard_error, [right.std(ddof=1) / np.sqrt(known.sum())])
+
+
 def test_rows_of_weight_zero_have_no_prediction():
     weight = np.where(np.arange(N) < 20, 0.0, 1.0)
     curve = _curve(CLASSIFIERS["forest"], LABELS["two"], sample_weight=weight)

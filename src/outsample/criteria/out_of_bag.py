@@ -154,9 +154,14 @@ class OutOfBag(Criterion):
         return every.risk - _guessing(problem, every)
 
     def _table(self, problem: Problem, found: Unseen, out_sample: Floats) -> LeftOut | None:
-        """The losses of rows, moved so that their mean is the estimate."""
-        everywhere = bool((found.counts != 0).all())
-        table = left_out_losses(problem, found.predictions) if everywhere and not problem.loss.per_row else None
+        """The losses of rows, moved so that their mean is the estimate.
+
+        A loss of whole sets judges the rows that every model left out.
+        """
+        table, known = None, np.flatnonzero((found.counts != 0).all(axis=0))
+        if not problem.loss.per_row and len(known) > 1:
+            everywhere = len(known) == problem.n_samples
+            table = left_out_losses(problem, found.predictions, tested=None if everywhere else known)
         if problem.loss.per_row:
             table = LeftOut(found.losses - (found.risk - out_sample)[:, None], problem.weight)
         elif table is not None and table.losses is not None:
