@@ -75,14 +75,21 @@ def logistic(n: int = 100, p: int = 5) -> Simulation:
 
 def usual_criteria() -> dict[str, tuple[Any, str]]:
     """Name → (criterion, kind of interval)."""
-    hold_out = outsample.HoldOut()
+    hold_out, kfold, loo = outsample.HoldOut(), outsample.CrossValidation(10), outsample.LeaveOneOut()
     return {
+        "auto, calibrated": (outsample.Auto(), "calibrated"),
+        "kfold, calibrated": (kfold, "calibrated"),
+        "loo, calibrated": (loo, "calibrated"),
+        "rows-and-labels, calibrated": (outsample.RowsAndLabels(), "calibrated"),
+        "covariance, calibrated": (outsample.CovariancePenalty(), "calibrated"),
+        "two-stage, calibrated": (outsample.TwoStagePermutation(), "calibrated"),
+        "632+, calibrated": (outsample.Bootstrap(30, "632+"), "calibrated"),
         "holdout, normal": (hold_out, "normal"),
         "holdout, Hoeffding": (hold_out, "hoeffding"),
-        "kfold, naive": (outsample.CrossValidation(10), "normal"),
+        "kfold, naive": (kfold, "normal"),
         "kfold, Nadeau–Bengio": (outsample.CrossValidation(10, error="nadeau-bengio"), "normal"),
         "nested-kfold": (outsample.NestedCrossValidation(5, repeats=4), "normal"),
-        "loo": (outsample.LeaveOneOut(), "normal"),
+        "loo": (loo, "normal"),
         "alo": (outsample.ApproximateLeaveOneOut(), "normal"),
         "bootstrap": (outsample.Bootstrap(30), "normal"),
         "632": (outsample.Bootstrap(30, "632"), "normal"),
@@ -123,8 +130,8 @@ def coverage_study(
     n_problems : data sets drawn from each simulation.
     level : nominal coverage.
     simulations : by default a linear-Gaussian regression and a logistic classification.
-    criteria : name → (criterion, "normal" or "hoeffding"); by default `usual_criteria()`. Hoeffding intervals are
-        left out where the loss is not zero-one.
+    criteria : name → (criterion, "calibrated", "normal" or "hoeffding"); by default `usual_criteria()`. Hoeffding's
+        intervals are left out where the loss is not zero-one.
 
     Returns
     -------
@@ -168,7 +175,7 @@ def _one_data_set(
                     simulation.learner, X, y, criterion=criterion, random_state=int(seed.generate_state(1)[0])
                 )
             result = known[id(criterion)]
-            if method == "normal" or result.loss == "zero-one":
+            if method != "hoeffding" or result.loss == "zero-one":
                 intervals[name] = (result.out_sample, *result.interval(level, method))
         return simulation.true_error(clone(simulation.learner).fit(X, y)), intervals
 
