@@ -180,18 +180,29 @@ class Problem(Question):
             return np.asarray(self.loss.risk_and_crossed_mean(self._confusion, self.y)[0][0])
         if self.in_row_blocks:
             return np.asarray(self._moments_of_losses[0])
+        if self.one_model_at_a_time:
+            return np.array([self.loss.risk(self.y, self.fitted_by(m), self.weight) for m in range(len(self.path))])
         fitted = self.fitted
         return np.concatenate([self.loss.risk(self.y, fitted[models], self.weight) for models in chunks(fitted)])
 
     @property
     def in_row_blocks(self) -> bool:
         """Whether answers of all models for all rows are too many to be held, and the design gives a few at a time."""
+        return self.loss.per_row and self._too_large
+
+    @property
+    def one_model_at_a_time(self) -> bool:
+        """The same where the loss judges whole sets, for which all answers of one model are held."""
+        return not self.loss.per_row and self.loss.reads_predictions and self._too_large
+
+    @property
+    def _too_large(self) -> bool:
         large = len(self.path) * self.n_samples > LARGEST_TABLE and self.target.n_outputs == 1
-        return large and self.loss.per_row and self.response == "predict" and self.design.abilities.row_blocks
+        return large and self.response == "predict" and self.design.abilities.row_blocks
 
     def fitted_by(self, model: int) -> Array:
         """In-sample predictions of one model, (n[, classes or outputs])."""
-        if not self.in_row_blocks:
+        if not self._too_large:
             return np.asarray(self.fitted[model])
         with one_blas_thread:
             answers = self.design.fitted_blocks(self.y, slice(model, model + 1))

@@ -73,8 +73,11 @@ class LeaveOneOut(RowCriterion):
         return np.sort(split_generator(problem).choice(problem.n_samples, self.budget, replace=False))
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        if self.budget is None and not self.keep_predictions and problem.in_row_blocks:
-            return self._in_row_blocks(problem)
+        if self.budget is None and not self.keep_predictions:
+            if problem.in_row_blocks:
+                return self._in_row_blocks(problem)
+            if problem.one_model_at_a_time:
+                return self._one_by_one(problem)
         splits = self.splits(problem)
         found = evidence_of_folds(
             problem,
@@ -107,6 +110,24 @@ class LeaveOneOut(RowCriterion):
         with one_blas_thread:
             blocks = problem.design.left_out_blocks(problem.y)
             risk, _, error = moments_of_losses(problem.loss, problem.y, problem.weight, blocks)
+        return self._without_table(problem, risk, error)
+
+    def _one_by_one(self, problem: Problem) -> RiskCurve:
+        """The same where a loss judges all left-out predictions of a model together."""
+        found = [self._of_one(problem, model) for model in range(len(problem.path))]
+        risk, error = np.array(found).T
+        return self._without_table(problem, risk, error)
+
+    def _of_one(self, problem: Problem, model: int) -> tuple[float, float]:
+        """(risk, standard error) of one model."""
+        with one_blas_thread:
+            blocks = problem.design.left_out_blocks(problem.y, slice(model, model + 1))
+            predicted = np.concatenate([values[0] for _, values in blocks])
+        values = problem.loss.row_values(problem.y, predicted[None], problem.weight)
+        risk = float(problem.loss.risk(problem.y, predicted, problem.weight))
+        return risk, float(error_of_mean(values, problem.weight)[0])
+
+    def _without_table(self, problem: Problem, risk: Floats, error: Floats) -> RiskCurve:
         n, n_fits = problem.n_samples, problem.design.fits_per_draw
         problem.progress(n_fits, n_fits)
         return problem.curve(
