@@ -139,10 +139,13 @@ class _Mix:
 
     def __init__(self, problem: Problem) -> None:
         self.real, self.path = problem.in_sample, problem.path
+        # Of scores the distance from the best one has shares, as a loss has.
+        least = problem.loss.range[0]
+        self.perfect = least if np.isfinite(least) else 0.0
 
     def __call__(self, by_rows: Floats, by_labels: Floats) -> Floats:
         """Out-sample risk from the cross-validated risk and the optimism on drawn labels."""
-        weight = MOST_FOR_LABELS * share_seen(self.real, by_labels)
+        weight = MOST_FOR_LABELS * share_seen(self.real - self.perfect, by_labels)
         # Labels that have no weight may have an infinite optimism, where least squares reproduces every label.
         counted = np.where(weight > 0, by_labels, 0.0)
         both = (1 - weight) * (by_rows - self.real) + weight * counted
