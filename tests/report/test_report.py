@@ -22,6 +22,7 @@ import outsample
 from outsample.plots.ticks import axis_labels, nice_ticks
 from outsample.report.cautions import notes_of
 from outsample.report.page import report_page, write_report
+from outsample.report.search import answers_of
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
@@ -76,6 +77,17 @@ def test_search_answers_first(search):
     assert words.index("Use") < words.index("Expect") < words.index("All candidates") < words.index("What the numbers")
     assert outsample.__version__ in words
     assert report_page(search) == page
+
+
+def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
+    class Told:
+        curve_, best_params_, cv_results_ = search.curve_, {"max_leaf_nodes": 4}, search.cv_results_
+        plausible_ = np.array([0, 1, 2, 3, 4])
+        n_fits_, rule, estimate_ = search.n_fits_, "minimum", search.estimate_
+
+    as_good = next(answer for answer in answers_of(Told(), dict) if answer.label == "As good")
+    assert as_good.short == "max_leaf_nodes = 2 to 8"
+    assert as_good.more == "4 other candidates cannot be told from it by these data"
 
 
 def test_every_candidate_is_in_the_table(search):

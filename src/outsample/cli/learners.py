@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from outsample.cli.questions import write_report_of
-from outsample.cli.session import REPORT, Question, Session, messenger, prepared_data, tell, with_options_of
+from outsample.cli.questions import check_picture, write_report_of
+from outsample.cli.session import (
+    PLOT,
+    REPORT,
+    Question,
+    Session,
+    answer_lines,
+    messenger,
+    prepared_data,
+    tell,
+    with_options_of,
+)
 
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
@@ -35,12 +45,13 @@ def models(
         typer.Option("--scoring", "--loss", help="zero-one, squared, absolute, log, or a scikit-learn scorer."),
     ] = None,
     folds: Annotated[int, typer.Option(help="Folds of left-out rows, the same for all learners.")] = 10,
-    plot: Annotated[str | None, typer.Option(help="Draw the answer into a file, PNG, PDF or SVG.")] = None,
     report: REPORT = None,
+    plot: PLOT = None,
 ) -> None:
     """Which learner? Several, on the same rows left out."""
     import outsample
 
+    check_picture(plot)
     data = prepared_data(question)
     made = learners_named(models or USUAL[data.task], data, question.scale, messenger(question.quiet))
     session = Session(replace(question, model=",".join(made)), data, next(iter(made.values())))
@@ -53,10 +64,7 @@ def models(
         sample_weight=data.weight,
         **session.options,
     )
-    write_report_of(session, found, report)
-    if plot is not None:
-        drawing: Any = found.plot().figure
-        drawing.savefig(plot)
+    write_report_of(session, found, report, plot)
     tell(session, "models", _in_words(found), _answer(found))
 
 
@@ -78,7 +86,9 @@ def learners_named(models: str, data: PreparedTable, scale: bool, say: Say) -> d
 
 
 def _in_words(found: ModelComparison) -> str:
-    lines = [str(found)]
+    from outsample.report.learners import learners_answers
+
+    lines = [*answer_lines(learners_answers(found)), "", str(found)]
     for pair in found.differences().itertuples():
         if found.best in (pair.first, pair.second):
             low, high = pair.interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,13 @@ import pandas as pd
 from pandas.api import types
 
 from outsample.checks import did_you_mean, nearest, one_of
+from outsample.cli.spellings import Say as Say
+from outsample.cli.spellings import holds_dates, read_numbers, read_target
 from outsample.data.samples import looks_real
 from outsample.running.arrays import Array
 
-Say = Callable[[str], None]
-
 TASKS = ("classification", "regression")
-FEW_WORDS = 10
-DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ].*)?")
+FEW_WORDS, FEW_CLASSES = 10, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +69,10 @@ class PreparedTable:
         frame = _complete(frame, [name for name in (target, groups, weights) if name], say)
         aside = {name for name in (target, groups, weights, *drop) if name is not None}
         X = _inputs(frame.drop(columns=list(aside)), say)
-        y = _labels(frame[target], positive)
+        y = _labels(read_target(frame[target], say), positive)
         kind = _task(y, target, task)
+        if kind == "classification":
+            _mention_copies(X, y, target, say)
         categorical = tuple(name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype))
         return cls(
             X=X,
@@ -122,13 +123,16 @@ def _inputs(X: pd.DataFrame, say: Say) -> pd.DataFrame:
     numbered = [name for name in X if name.startswith("Unnamed: ") and _is_row_number(X[name])]
     if numbered:
         say("a column without a name that only numbers the rows is left out")
-    X = X.drop(columns=[*empty, *numbered])
+    X = read_numbers(X.drop(columns=[*empty, *numbered]), say)
+    wordy = [name for name in X if _is_free_text(X[name])]
+    if wordy:
+        say(f"left out, because hardly two rows have the same value: {_listed(wordy)}")
+    X = X.drop(columns=wordy)
     if X.shape[1] == 0:
         raise ValueError("the table has no column left to predict from")
     for name in X:
         _check_input(X[name], say)
-    truths = [name for name in X if types.is_bool_dtype(X[name].dtype)]
-    return X.astype(dict.fromkeys(truths, np.int8))
+    return X
 
 
 def _is_row_number(column: pd.Series) -> bool:
@@ -137,39 +141,45 @@ def _is_row_number(column: pd.Series) -> bool:
 
 def _check_input(column: pd.Series, say: Say) -> None:
     name = column.name
-    if _holds_times(column):
-        _refuse_dates(name)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        _check_categories(column)
-    elif not types.is_numeric_dtype(column.dtype):
+        return
+    if not types.is_numeric_dtype(column.dtype):
         raise ValueError(f"column {name!r} holds {column.dtype}, not numbers or words; leave it out with --drop")
-    elif types.is_float_dtype(column.dtype) and np.isinf(column.to_numpy(np.float64, na_value=0.0)).any():
+    if types.is_float_dtype(column.dtype) and np.isinf(column.to_numpy(np.float64, na_value=0.0)).any():
         raise ValueError(f"column {name!r} holds infinite values; leave those rows out, or the column with --drop")
-    elif _is_row_number(column) and len(column) > FEW_WORDS:
+    if _is_row_number(column) and len(column) > FEW_WORDS:
         say(f"column {name!r} only numbers the rows; if that says nothing about the target, leave it out with --drop")
 
 
-def _check_categories(column: pd.Series) -> None:
-    words = [str(level) for level in column.cat.categories]
-    if len(words) > max(FEW_WORDS, column.notna().sum() / 2):
-        raise ValueError(
-            f"column {column.name!r} looks like free text, with {len(words)} different values in {_rows(len(column))}; "
-            "leave it out with --drop, or turn it into numbers or few categories"
-        )
+def _is_free_text(column: pd.Series) -> bool:
+    """Whether words are an identifier or free text: more different ones than half the rows."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    return bool(column.nunique() > max(FEW_WORDS, column.notna().sum() / 2))
+
+
+def _mention_copies(X: pd.DataFrame, y: Array, target: str, say: Say) -> None:
+    """Tell of columns that hold the target in other words: each of their few values goes with one class only."""
+    found, codes = np.unique(y, return_inverse=True)
+    if len(found) > FEW_CLASSES:
+        return
+    for name in X:
+        column = X[name]
+        if column.isna().any() or column.nunique() != len(found):
+            continue
+        values = pd.factorize(column)[0]
+        if len(np.unique(np.column_stack([values, codes]), axis=0)) == len(found):
+            say(
+                f"column {name!r} is {target!r} in other words; if it is known only together with it, leave it out "
+                f"with --drop {name}"
+            )
 
 
 def _holds_times(column: pd.Series) -> bool:
     """Whether these are dates, times or durations, by their type or by how they are written."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        words = [str(level).strip() for level in column.cat.categories[:1000]]
-        return bool(words) and all(DATES.fullmatch(word) for word in words)
+        return holds_dates(column)
     return bool(types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype))
-
-
-def _refuse_dates(name: object) -> None:
-    raise ValueError(
-        f"column {name!r} holds dates; leave it out with --drop, or turn it into numbers such as days since a start"
-    )
 
 
 def _labels(column: pd.Series, positive: str | None) -> Array:

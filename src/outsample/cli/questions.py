@@ -15,10 +15,12 @@ from outsample.cli.session import (
     CRITERION,
     GRID,
     LOSS,
+    PLOT,
     REPORT,
     RULE,
     Question,
     Session,
+    answer_lines,
     as_json,
     messenger,
     tell,
@@ -27,7 +29,9 @@ from outsample.cli.session import (
 )
 
 if TYPE_CHECKING:
+    from outsample.curve.error_estimate import ErrorEstimate
     from outsample.curve.risk_curve import RiskCurve
+    from outsample.questions.compare import Comparison
     from outsample.questions.search import GridSearch
 
 
@@ -35,11 +39,19 @@ ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_
 
 
 @with_options_of(Question)
-def estimate(question: Question, *, criterion: CRITERION = "auto", loss: LOSS = None, report: REPORT = None) -> None:
+def estimate(
+    question: Question,
+    *,
+    criterion: CRITERION = "auto",
+    loss: LOSS = None,
+    report: REPORT = None,
+    plot: PLOT = None,
+) -> None:
     """How good will this model be on new data?"""
     import outsample
     from outsample.cli.grammar import criterion_of
 
+    check_picture(plot)
     session = Session.of(question)
     found = outsample.estimate(
         session.learner.estimator,
@@ -50,8 +62,14 @@ def estimate(question: Question, *, criterion: CRITERION = "auto", loss: LOSS = 
         sample_weight=session.data.weight,
         **session.options,
     )
-    write_report_of(session, found, report)
-    tell(session, "estimate", str(found), {"estimate": found.to_dict()})
+    write_report_of(session, found, report, plot)
+    tell(session, "estimate", _expectation(found), {"estimate": found.to_dict()})
+
+
+def _expectation(found: ErrorEstimate) -> str:
+    from outsample.report.single import estimate_answers
+
+    return "\n".join([*answer_lines(estimate_answers(found)), "", str(found)])
 
 
 @with_options_of(Question)
@@ -67,11 +85,13 @@ def select(
     ] = None,
     store: Annotated[str | None, typer.Option(help="Keep finished work here, to go on after an interruption.")] = None,
     report: REPORT = None,
+    plot: PLOT = None,
 ) -> None:
     """Which model? Choose by the estimated error on new data."""
     from outsample import GridSearch
     from outsample.cli.grammar import criterion_of
 
+    check_picture(plot)
     session = Session.of(question)
     options = session.options
     groups = options.pop("groups")
@@ -86,7 +106,7 @@ def select(
         **options,
     )
     search.fit(session.data.X, session.data.y, groups=groups, sample_weight=session.data.weight)
-    write_report_of(session, search, report)
+    write_report_of(session, search, report, plot)
     tell(session, "select", _choice_in_words(session, search), _choice(session, search))
 
 
@@ -97,11 +117,9 @@ def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any
 
 
 def _choice_in_words(session: Session, search: GridSearch) -> str:
-    chosen = ", ".join(f"{name} = {value}" for name, value in session.learner.short_names(search.best_params_).items())
-    lines = [f"{chosen}, chosen among {len(search.curve_)} models by {search.rule}", str(search.estimate_)]
-    if search.honest is not None:
-        lines.append(f"of the whole search: {search.honest_score_}")
-    return "\n".join(lines)
+    from outsample.report.search import answers_of
+
+    return "\n".join([*answer_lines(answers_of(search, session.learner.short_names)), "", str(search.estimate_)])
 
 
 def _choice(session: Session, search: GridSearch) -> dict[str, Any]:
@@ -135,11 +153,13 @@ def compare(
     rule: RULE = "minimum",
     loss: LOSS = None,
     report: REPORT = None,
+    plot: PLOT = None,
 ) -> None:
     """Which criterion to believe? Several, side by side."""
     import outsample
     from outsample.cli.grammar import criteria_of
 
+    check_picture(plot)
     session = Session.of(question)
     found = outsample.compare(
         session.learner.estimator,
@@ -154,12 +174,18 @@ def compare(
     )
     curves = {name: _with_short_names(session, curve) for name, curve in found.curves.items()}
     found = replace(found, curves=curves)
-    write_report_of(session, found, report)
+    write_report_of(session, found, report, plot)
     said = {
         name: {"params": found.params[name]} | estimate.to_dict() | {"curve": _columns(session, curves[name])}
         for name, estimate in found.estimates.items()
     }
-    tell(session, "compare", str(found), {"rule": rule, "criteria": said})
+    tell(session, "compare", _agreement(found), {"rule": rule, "criteria": said})
+
+
+def _agreement(found: Comparison) -> str:
+    from outsample.report.comparison import comparison_answers
+
+    return "\n".join([*answer_lines(comparison_answers(found, dict)), "", str(found)])
 
 
 def _with_short_names(session: Session, curve: RiskCurve) -> RiskCurve:
@@ -178,10 +204,12 @@ def run_test(
     statistic: Annotated[str | None, typer.Option(help="A loss or scorer by name; by default the score.")] = None,
     sequential: Annotated[bool, typer.Option("--sequential", help="Stop when the decision is clear.")] = False,
     report: REPORT = None,
+    plot: PLOT = None,
 ) -> None:
     """Is there anything there? A permutation test of the model."""
     import outsample
 
+    check_picture(plot)
     session = Session.of(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
@@ -199,12 +227,27 @@ def run_test(
         sequential=sequential,
         **options,
     )
-    write_report_of(session, found, report)
+    write_report_of(session, found, report, plot)
     tell(session, "test", str(found), {"test": found.to_dict()})
 
 
-def write_report_of(session: Session, result: object, path: str | None) -> None:
-    """Write the report of a result where a file is named, with the cautions its data call for."""
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: str | None) -> None:
+    """Raise ValueError for a picture that cannot be written, before any work."""
+    if path is not None and Path(path).suffix.lower() not in PICTURES:
+        raise ValueError(f"--plot {path}: the name of a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+
+
+def write_report_of(session: Session, result: Any, path: str | None, picture: str | None = None) -> None:
+    """Write the report and the picture of a result where files are named, with the cautions its data call for."""
+    if picture is not None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8, 5.5), layout="constrained")
+        result.plot(ax=figure.subplots())
+        figure.savefig(picture, dpi=150)
     if path is None:
         return
     from outsample.report.page import write_report

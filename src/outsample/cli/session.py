@@ -9,7 +9,8 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -18,7 +19,9 @@ import typer
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
     from outsample.cli.preparation import PreparedTable, Say
+    from outsample.plots.elements import Answer
 
+WIDTH = 100
 SPELLINGS = ("+-", "-", "-", "-", "...", "->", "^2", "*", "x", "<=", ">=", '"', '"')
 IN_ASCII = dict(zip("±−–—…→²·×≤≥“”", SPELLINGS, strict=True))
 
@@ -99,6 +102,7 @@ GRID = Annotated[
 ]
 RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum, penalized, percentile …")]
 LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log, or a scikit-learn scorer.")]
+PLOT = Annotated[str | None, typer.Option(help="Write a picture: png, svg or pdf.", metavar="FILE")]
 REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 
 
@@ -208,6 +212,20 @@ def messenger(quiet: bool) -> Say:
             print(f"outsample: {sentence}", file=sys.stderr)
 
     return say
+
+
+def answer_lines(answers: Sequence[Answer]) -> list[str]:
+    """Answers as lines of a terminal: what each is about, then the answer, then what there is to add."""
+    lines = []
+    width = max(len(answer.label) for answer in answers) + 2
+    for answer in answers:
+        texts = [answer.short, *([f"({answer.more})"] if answer.more else [])]
+        wrapped = [line for text in texts for line in textwrap.wrap(text, WIDTH - width)]
+        lines += [
+            f"{label:{width}}{line}"
+            for label, line in zip([answer.label, *[""] * (len(wrapped) - 1)], wrapped, strict=True)
+        ]
+    return lines
 
 
 def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
-from outsample.curve.risk_curve import RiskCurve
+from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.data.learners import fit, respond, seeded, with_params
 from outsample.evidence.folds import least, length
 from outsample.evidence.labels import measured_draws
@@ -137,10 +137,11 @@ def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
 
 
 def described(problem: Problem, chosen: int, risk: float, by: str) -> str:
-    """A sentence about the reference."""
-    setting = ", ".join(f"{name}={value}" for name, value in problem.path.params[chosen].items())
-    whom = f"the model with {setting}" if setting else "the model"
-    return f"The reference is {whom}, with noise for the risk of {risk:.3g} that {by} estimates for it."
+    """The reference of the second stage, in words and on the scale of the user's loss."""
+    setting = {name.rpartition("__")[2]: value for name, value in problem.path.params[chosen].items()}
+    whom = f"the model with {in_words(setting)}" if setting else "the model as given"
+    shown = float(problem.loss.reported(risk))
+    return f"The reference is {whom}, with noise for the {problem.loss.name} of {shown:.3g} that {by} estimates for it."
 
 
 def refuse_groups_and_outputs(name: str, problem: Problem) -> None:

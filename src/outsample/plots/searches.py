@@ -40,11 +40,11 @@ def search(found: Any, ax: Axes | None = None) -> Axes:
 
 def heat_map(found: HeatMap, ax: Axes | None = None) -> Axes:
     """Estimates over two parameters; the stronger the colour the better."""
-    import matplotlib.pyplot as plt
+    from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
     ax = _axes(ax)
-    ax.imshow(1 - found.rank, cmap=plt.get_cmap("Blues"), vmin=-0.15, vmax=1.1, aspect="auto")
+    ax.imshow(1 - found.rank, cmap=colormaps["Blues"], vmin=-0.15, vmax=1.1, aspect="auto")
     if found.values.size <= MOST_NUMBERS:
         for (i, j), value in np.ndenumerate(found.values):
             if np.isfinite(value):

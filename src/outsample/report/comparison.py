@@ -47,7 +47,7 @@ def comparison_content(found: Comparison, asked: list[tuple[str, str]], rename: 
     chart = Picture(curve_chart(found.curves, found.chosen, settings), CURVES) if several else _points(found)
     return Content(
         title="Which criterion to believe?",
-        answers=_answers(found, rename),
+        answers=comparison_answers(found, rename),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=Table(headings, rows, words=2 if several else 1),
         table_title="The criteria",
@@ -92,7 +92,8 @@ def _points(found: Comparison) -> Picture:
     return Picture(Bars(list(estimates), values, low, high, loss, strong=frozenset(range(len(estimates)))), POINTS)
 
 
-def _answers(found: Comparison, rename: Rename) -> list[Answer]:
+def comparison_answers(found: Comparison, rename: Rename) -> list[Answer]:
+    """Which setting to use, what to expect, and what the criteria cost."""
     about_new_data = {name: e for name, e in found.estimates.items() if name != "resubstitution"} or found.estimates
     several = len(next(iter(found.curves.values()))) > 1
     use = [_use({name: rename(setting) for name, setting in found.params.items()})] if several else []

@@ -32,7 +32,7 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
     rows = [[Cell(line[0]), Cell(line[1], float(frame.estimate[line[0]])), *map(Cell, line[2:])] for line in lines]
     return Content(
         title="Which learner?",
-        answers=_answers(found),
+        answers=learners_answers(found),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=Table(headings, rows, strong=frozenset(i for i, name in enumerate(order) if name in found.plausible)),
         table_title="The learners",
@@ -42,7 +42,8 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
     )
 
 
-def _answers(found: ModelComparison) -> list[Answer]:
+def learners_answers(found: ModelComparison) -> list[Answer]:
+    """Which learner to use, what to expect of it, and which are as good."""
     others = [name for name in found.plausible if name != found.best]
     good = joined(others) if others else "no other learner"
     why = "cannot be told from it by these data" if others else "by these data it is better than all others"

@@ -33,6 +33,9 @@ from outsample.questions.code import code_of_search
 from outsample.rules import RULES
 from outsample.running.arrays import Floats
 
+# More candidates than these are told as ranges.
+FEW = 3
+
 MEANINGS = {
     "estimate": "what to expect of this candidate on new rows from the same source.",
     "in-sample": "the same on the rows the model was fitted to. It flatters: rich models fit noise.",
@@ -92,10 +95,27 @@ def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
     others = [i for i in sorted(plausible_models(search)) if i != best]
     if not others:
         return "no other candidate", "by these data the chosen one is better than all others"
-    words = [in_words(rename(curve.params[i])) for i in others]
     count = counted(len(others), "other candidate")
+    if len(others) > FEW and curve.ordered and len(parameter_names(curve.params)) == 1:
+        return _runs(curve, others, rename), f"{count} cannot be told from it by these data"
+    words = [in_words(rename(curve.params[i])) for i in others]
     order = ", the simplest first" if curve.ordered and len(others) > 1 else ""
     return listed(words), f"{count} cannot be told from it by these data{order}"
+
+
+def _runs(curve: RiskCurve, places: Sequence[int], rename: Rename) -> str:
+    """Values of the only parameter, those that stand beside each other as from … to …: n_neighbors = 3 to 9, 12."""
+    name, *_ = rename(curve.params[places[0]])
+    said = [value_in_words(rename(curve.params[i])[name]) for i in range(len(curve))]
+    chosen = {i for i in range(len(curve)) if i not in places} & {p + 1 for p in places} & {p - 1 for p in places}
+    runs: list[list[int]] = []
+    for i in sorted({*places, *(chosen if len(chosen) == 1 else ())}):
+        if runs and i == runs[-1][-1] + 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    texts = [said[run[0]] if len(run) == 1 else f"{said[run[0]]} to {said[run[-1]]}" for run in runs]
+    return f"{name} = {', '.join(texts)}"
 
 
 def name_of(rule: object) -> str:

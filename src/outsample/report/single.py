@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.words import amount, expectation
 from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
@@ -15,19 +17,24 @@ NULL = "The bars are what labels without information give."
 def estimate_content(found: ErrorEstimate, asked: list[tuple[str, str]], call: str) -> Content:
     """What the page of one estimate says."""
     facts = {"rows": found.n_samples, "measured by": found.loss, "criterion": found.criterion}
-    fitted = amount(found.loss, found.in_sample)
     return Content(
         title="How good will this model be on new data?",
-        answers=[
-            Answer("Expect", expectation(found)),
-            Answer("Do not believe", f"{fitted} on the rows it was fitted to", "such a number flatters"),
-        ],
+        answers=estimate_answers(found),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells(found)]]),
         table_title="The numbers",
         meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
         code=call,
     )
+
+
+def estimate_answers(found: ErrorEstimate) -> list[Answer]:
+    """What to expect, and the number not to be misled by."""
+    expected = Answer("Expect", expectation(found))
+    if math.isnan(found.in_sample):
+        return [expected]
+    fitted = f"{amount(found.loss, found.in_sample)} on the rows it was fitted to"
+    return [expected, Answer("Do not believe", fitted, "such a number flatters")]
 
 
 def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str) -> Content:
