@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 INTRODUCTION = """
 Twelve jobs as people have them. A third of the rows is held out; every method searches the same grid on the same other
-rows with one worker (at most 3400 rows), and the model it returns is scored on the rows held out. `processor` is the
+rows with one worker (at most 2000 rows), and the model it returns is scored on the rows held out. `processor` is the
 processor time of the search alone, `× less` how many times less of it outsample takes than that method (below 1: more),
 `fits` the fits of a learner, `lines` what a user types after the imports. Medians over random divisions;
 `against GridSearchCV` is the mean paired difference of the scores ± its standard error over the divisions. Every method
@@ -39,7 +39,7 @@ has its defaults. Kernels are compiled once and kept, which is not counted. `pyt
 benchmarks/JOBS.md` makes it again.
 """
 OURS, USUAL = "outsample", "GridSearchCV"
-MOST_TRAINED = 3400
+MOST_TRAINED = 2000
 WARM_UP = 200
 
 

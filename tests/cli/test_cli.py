@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -478,12 +479,17 @@ def test_warmup_compiles_every_kernel(command):
     assert {"trees", "votes", "coordinate_descent"} <= {line.partition(":")[0] for line in out.splitlines()}
 
 
-def test_demo_does_everything_and_writes_a_report(tmp_path):
+def test_the_demo_shows_the_swap_on_three_tables_and_writes_a_report(tmp_path):
     code, out, err = installed("demo", cwd=tmp_path)
     assert (code, err) == (0, "")
     assert (tmp_path / "outsample-demo.html").as_uri() in out
-    assert "p = 0.01 " in out
     assert "<svg" in (tmp_path / "outsample-demo.html").read_text(encoding="utf-8")
+    results = [line.split() for line in out.splitlines() if re.fullmatch(r"[\d.\s-]+", line) and len(line.split()) == 6]
+    assert len(results) == 3
+    for usual, fits, _, ours, our_fits, _ in results:
+        assert 3 * int(our_fits) < int(fits)
+        assert float(ours) > float(usual) - 0.02
+    assert out.count("these rows gave") == 3
 
 
 def test_report_that_cannot_be_written(command, tables, tmp_path):
