@@ -492,6 +492,32 @@ def test_the_demo_shows_the_swap_on_three_tables_and_writes_a_report(tmp_path):
     assert out.count("these rows gave") == 3
 
 
+def test_answers_come_in_the_order_in_which_they_are_wanted(command, tables):
+    grid = ("--grid", "max_leaf_nodes=2:9", "--criterion", "kfold:cv=3")
+    code, out, _ = command("select", tables / "iris.csv", "--target", "species", *grid)
+    assert code == 0
+    first = [line.split()[0] for line in out.splitlines() if line[:1].isupper()]
+    assert first[:3] == ["Use", "Expect", "As"]
+    assert out.splitlines()[0].startswith("Use ")
+    assert "max_leaf_nodes = " in out.splitlines()[0]
+    assert "model__" not in out
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_picture_is_written(command, tables, tmp_path, kind):
+    picture = tmp_path / f"picture.{kind}"
+    grid = ("--grid", "max_leaf_nodes=2,4", "--grid", "min_samples_leaf=1,5", "--criterion", "kfold:cv=3")
+    code, _, _ = command("select", tables / "iris.csv", "--target", "species", *grid, "--plot", picture)
+    assert code == 0
+    assert picture.read_bytes()[:5] == {"png": b"\x89PNG\r", "svg": b"<?xml", "pdf": b"%PDF-"}[kind]
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_before_any_work(command, tables):
+    code, out, err = command("estimate", tables / "iris.csv", "--target", "species", "--plot", "picture.doc")
+    assert (code, out) == (2, "")
+    assert "the name of a picture ends in .png, .svg or .pdf" in err
+
+
 def test_report_that_cannot_be_written(command, tables, tmp_path):
     target = tmp_path / "nowhere" / "report.html"
     code, _, err = command("estimate", tables / "iris.csv", "--target", "species", "--report", target)
