@@ -90,6 +90,13 @@ def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
     assert as_good.more == "4 other candidates cannot be told from it by these data"
 
 
+def test_a_range_of_a_parameter_that_falls_with_complexity_rises():
+    grid = {"n_neighbors": range(1, 21)}
+    found = outsample.GridSearch(KNeighborsClassifier(), grid, criterion="loo").fit(*IRIS)
+    low, high = re.search(r"n_neighbors = (\d+) to (\d+)", answers_of(found, dict)[2].short).groups()
+    assert int(low) < int(high)
+
+
 def test_every_candidate_is_in_the_table(search):
     page = report_page(search)
     rows = re.findall(r"<tr.*?</tr>", page.partition("<tbody>")[2].partition("</tbody>")[0], re.S)

@@ -106,7 +106,8 @@ def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
 def _runs(curve: RiskCurve, places: Sequence[int], rename: Rename) -> str:
     """Values of the only parameter, those that stand beside each other as from … to …: n_neighbors = 3 to 9, 12."""
     name, *_ = rename(curve.params[places[0]])
-    said = [value_in_words(rename(curve.params[i])[name]) for i in range(len(curve))]
+    values = [rename(setting)[name] for setting in curve.params]
+    said = [value_in_words(value) for value in values]
     chosen = {i for i in range(len(curve)) if i not in places} & {p + 1 for p in places} & {p - 1 for p in places}
     runs: list[list[int]] = []
     for i in sorted({*places, *(chosen if len(chosen) == 1 else ())}):
@@ -114,7 +115,9 @@ def _runs(curve: RiskCurve, places: Sequence[int], rename: Rename) -> str:
             runs[-1].append(i)
         else:
             runs.append([i])
-    texts = [said[run[0]] if len(run) == 1 else f"{said[run[0]]} to {said[run[-1]]}" for run in runs]
+    rising = _is_number(values[0]) and _is_number(values[-1]) and values[0] > values[-1]
+    ends = [(run[-1], run[0]) if rising else (run[0], run[-1]) for run in runs]
+    texts = [said[a] if a == b else f"{said[a]} to {said[b]}" for a, b in (ends[::-1] if rising else ends)]
     return f"{name} = {', '.join(texts)}"
 
 
@@ -192,6 +195,9 @@ def _number_cell(value: float, digits: int) -> Cell:
     return Cell(numeral(value, digits), float(value)) if math.isfinite(value) else Cell("–")
 
 
-def _parameter_cell(value: object) -> Cell:
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return Cell(value_in_words(value), float(value) if real else None)  # type: ignore[arg-type]
+def _parameter_cell(value: Any) -> Cell:
+    return Cell(value_in_words(value), float(value) if _is_number(value) else None)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
