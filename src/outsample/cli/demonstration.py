@@ -20,6 +20,7 @@ from outsample.cli.catalogue import embedded_table
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.words import interval_of
 from outsample.report.page import write_report
+from outsample.report.search import expected_of
 
 # Tables whose searches need no kernel that is compiled at first use: name → (model, grid, score, words).
 JOBS: dict[str, tuple[BaseEstimator, dict[str, Any], str, str]] = {
@@ -50,7 +51,7 @@ def demonstration(report: str, seed: int) -> None:
     searches = [_compared(name, seed) for name in JOBS]
     print("\nWhat GridSearch expected on new rows, and what those held out gave, with 95 % intervals:")
     for name, search, seen in searches:
-        print(f"  {name:15}{_with_interval(search.honest_score_)}; these rows gave {_with_interval(seen)}")
+        print(f"  {name:15}{_with_interval(expected_of(search))}; these rows gave {_with_interval(seen)}")
     name, search, _ = searches[-1]
     write_report(search, report, asked={"data": name, "rows held out": "a third", "seed": seed})
     print("\nIn your script: from outsample import GridSearch, in place of GridSearchCV.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from outsample.curve.error_estimate import numeral
+from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.risk_curve import RiskCurve
 from outsample.curve.words import (
     Rename,
@@ -72,15 +72,21 @@ def answers_of(search: Any, rename: Rename) -> list[Answer]:
     """The answers of a fitted search, the most wanted one first; those that its criterion can give."""
     chosen = f"chosen among {counted(len(search.curve_), 'candidate')} {_by(search)}"
     answers = [Answer("Use", in_words(rename(search.best_params_)), chosen)]
-    if hasattr(search, "honest_score_"):
-        answers.append(Answer("Expect", expectation(search.honest_score_), "corrected for having chosen it"))
-    else:
-        answers.append(Answer("Expect", expectation(search.estimate_), "of the chosen candidate; choosing flatters it"))
+    corrected = (
+        "corrected for having chosen it" if hasattr(search, "honest_score_") else "choosing it flatters this number"
+    )
+    answers.append(Answer("Expect", expectation(expected_of(search)), corrected))
     if hasattr(search, "plausible_"):
         answers.append(Answer("As good", *_as_good(search, rename)))
     if hasattr(search, "verdict_"):
         answers.append(Answer("Tuning gained", search.verdict_))
     return answers
+
+
+def expected_of(search: Any) -> ErrorEstimate:
+    """The error to expect: corrected for having chosen where rows were left out to do so, else of the chosen model."""
+    found: ErrorEstimate = search.honest_score_ if hasattr(search, "honest_score_") else search.estimate_
+    return found
 
 
 def _by(search: Any) -> str:
