@@ -111,7 +111,7 @@ def test_scores_are_shown_as_the_user_asked_for_them():
     grid = {"kneighborsclassifier__n_neighbors": [1, 5, 15], "kneighborsclassifier__weights": ["uniform", "distance"]}
     found = outsample.GridSearch(model, grid, scoring="roc_auc", criterion="kfold", random_state=0).fit(*two)
     words = text_of(report_page(found).replace("<pre>", "<script>").replace("</pre>", "</script>"))
-    assert f"a roc_auc of about {found.estimate_.out_sample:.4g} on new data" in words
+    assert f"a roc_auc of about {found.honest_score_.out_sample:.4g} on new data" in words
     assert not re.search(r"[-−]0\.\d", words)
     assert "__" not in words
     assert "n_neighbors = " in words

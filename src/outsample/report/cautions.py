@@ -25,6 +25,8 @@ UNEQUAL = 0.75
 LARGEST_SEARCHED = 20_000_000
 # What differs between notes that say the same: numbers, quoted names, and the values of parameters.
 NAMES_AND_NUMBERS = re.compile(r"\"[^\"]*\"|'[^']*'|\w+=[^,;\s]+|-?\d[\d.e+-]*")
+# Steps of a pipeline before the name of a parameter.
+STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # The value of a parameter beyond which there is no richer model.
 RICHEST = {
     "n_neighbors": 1,
@@ -59,7 +61,7 @@ def cautions_about(
 def notes_of(result: object) -> list[str]:
     """How the numbers were found, as the criteria tell it; notes that differ in a name or a number only are one."""
     alike: dict[str, list[str]] = {}
-    for note in dict.fromkeys(note for estimate in _estimates(result) for note in estimate.notes):
+    for note in dict.fromkeys(STEPS.sub("", note) for estimate in _estimates(result) for note in estimate.notes):
         alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(note[0].upper() + note[1:].rstrip(".") + ".")
     return [
         notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {_times(len(notes) - 1)}." for notes in alike.values()
