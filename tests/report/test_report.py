@@ -196,11 +196,13 @@ def test_notes_that_say_the_same_are_one():
 
 def test_no_advice_that_cannot_be_followed():
     grids = {"n_neighbors": [1, 2, 3]}, {"n_neighbors": [2, 3, 4]}
-    advised = []
+    advised, said = [], []
     for grid in grids:
-        found = outsample.GridSearch(KNeighborsClassifier(), grid, criterion="resubstitution").fit(*IRIS)
+        found = outsample.compare(KNeighborsClassifier(), *IRIS, param_grid=grid, criteria=["resubstitution"])
         advised.append("a longer grid may hold a better one" in report_page(found))
-    assert advised == [False, True]
+        search = outsample.GridSearch(KNeighborsClassifier(), grid, criterion="resubstitution").fit(*IRIS)
+        said.append("smaller ones may be better" in text_of(report_page(search)))
+    assert advised == said == [False, True]
 
 
 def test_warnings_that_matter():
@@ -227,7 +229,7 @@ def test_the_richest_model_chosen_is_worth_a_word():
     result = outsample.GridSearch(
         DecisionTreeClassifier(), {"max_leaf_nodes": [2, 3, 4]}, criterion="resubstitution", random_state=0
     ).fit(*IRIS)
-    assert "chooses the richest model of the grid" in report_page(result)
+    assert "max_leaf_nodes=4 is the largest value tried" in text_of(report_page(result))
 
 
 def test_audit_and_unknown_results():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ Setting = dict[str, Any]
 Rename = Callable[[Any], Setting]
 
 LEVEL = 0.95
+STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # Numbers outside this range are written with a power of ten.
 SMALL, LARGE = 1e-4, 1e6
 
@@ -31,6 +33,15 @@ def short_names(settings: Iterable[Mapping[str, Any]]) -> Rename:
     often = Counter(name.rpartition("__")[2] for name in names)
     short = {name: last if often[last := name.rpartition("__")[2]] == 1 else name for name in names}
     return lambda setting: {short.get(name, name): value for name, value in setting.items()}
+
+
+def without_steps(text: str) -> str:
+    """A text in which parameters stand without the names of pipeline steps.
+
+    >>> without_steps("svc__C=10 is the largest value tried")
+    'C=10 is the largest value tried'
+    """
+    return STEPS.sub("", text)
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
-from outsample.curve.words import joined
+from outsample.curve.words import joined, without_steps
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
 from outsample.plots.pictures import place_of
@@ -25,8 +25,6 @@ UNEQUAL = 0.75
 LARGEST_SEARCHED = 20_000_000
 # What differs between notes that say the same: numbers, quoted names, and the values of parameters.
 NAMES_AND_NUMBERS = re.compile(r"\"[^\"]*\"|'[^']*'|\w+=[^,;\s]+|-?\d[\d.e+-]*")
-# Steps of a pipeline before the name of a parameter.
-STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # The value of a parameter beyond which there is no richer model.
 RICHEST = {
     "n_neighbors": 1,
@@ -48,7 +46,7 @@ def cautions_about(
 ) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
     estimates = _estimates(result)
-    found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result))]
+    found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result), hasattr(result, "verdict_"))]
     if isinstance(result, PermutationTest):
         found += result.notes
     if y is not None:
@@ -61,7 +59,7 @@ def cautions_about(
 def notes_of(result: object) -> list[str]:
     """How the numbers were found, as the criteria tell it; notes that differ in a name or a number only are one."""
     alike: dict[str, list[str]] = {}
-    for note in dict.fromkeys(STEPS.sub("", note) for estimate in _estimates(result) for note in estimate.notes):
+    for note in dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes):
         alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(note[0].upper() + note[1:].rstrip(".") + ".")
     return [
         notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {_times(len(notes) - 1)}." for notes in alike.values()
@@ -97,8 +95,9 @@ def _about_size(estimates: list[ErrorEstimate]) -> Iterator[str]:
         yield f"{rows} rows are few: another sample of that size may give quite different numbers."
 
 
-def _about_curves(curves: dict[str, RiskCurve], chosen: dict[str, int]) -> Iterator[str]:
-    richest = [name for name, curve in curves.items() if _could_be_richer(curve, chosen[name])]
+def _about_curves(curves: dict[str, RiskCurve], chosen: dict[str, int], told: bool) -> Iterator[str]:
+    """`told` where the verdict of the search says whether the choice is on the edge of the grid."""
+    richest = [name for name, curve in curves.items() if not told and _could_be_richer(curve, chosen[name])]
     if richest:
         verb = "choose" if len(richest) > 1 else "chooses"
         yield f"{_sentence(joined(richest))} {verb} the richest model of the grid; a longer grid may hold a better one."

@@ -19,6 +19,7 @@ from outsample.curve.words import (
     listed,
     on_users_scale,
     value_in_words,
+    without_steps,
 )
 from outsample.plots.elements import Answer, Cell, Content, Table
 from outsample.plots.pictures import (
@@ -79,7 +80,7 @@ def answers_of(search: Any, rename: Rename) -> list[Answer]:
     if hasattr(search, "plausible_"):
         answers.append(Answer("As good", *_as_good(search, rename)))
     if hasattr(search, "verdict_"):
-        answers.append(Answer("Tuning gained", search.verdict_))
+        answers.append(Answer("Tuning gained", without_steps(search.verdict_)))
     return answers
 
 
