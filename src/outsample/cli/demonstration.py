@@ -19,8 +19,6 @@ from outsample import GridSearch, evaluate
 from outsample.cli.catalogue import embedded_table
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.words import interval_of
-from outsample.report.page import write_report
-from outsample.report.search import expected_of
 
 # Tables whose searches need no kernel that is compiled at first use: name → (model, grid, score, words).
 JOBS: dict[str, tuple[BaseEstimator, dict[str, Any], str, str]] = {
@@ -43,6 +41,9 @@ HELD_OUT = 1 / 3
 
 def demonstration(report: str, seed: int) -> None:
     """Print what both searches cost and what their models score on the rows held out, and write a report."""
+    from outsample.report.page import write_report
+    from outsample.report.search import expected_of
+
     start = time.perf_counter()
     _load_everything(seed)
     print("A third of the rows of each table is held out; both searches see the others and the same grid.\n")
