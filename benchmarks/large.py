@@ -2,8 +2,8 @@
 
 In memory: processor time and peak memory of a process of its own, above that of one which only makes X and y, against
 plain numpy that computes the left-out errors of all 50 alphas from leverages, in blocks of rows. Beyond memory: a Dask
-array that is made a block at a time, on a LocalCluster of two workers of 1 GB each, and the same search over a part that
-fits, lazily and in memory, whose answers are compared.
+array that is made a block at a time, on a LocalCluster of two workers of 1 GB each, and the same search over a part
+that fits, lazily and in memory, whose answers are compared.
 """
 
 from __future__ import annotations
