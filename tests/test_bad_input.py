@@ -176,7 +176,7 @@ def test_the_draw_that_failed_is_named(n_jobs):
 
 def test_a_learner_that_fails_on_the_real_labels():
     with pytest.raises(FitError, match=r"^FailsOnFirstLabelOne .*: the solver diverged$"):
-        outsample.estimate(FailsOnFirstLabelOne(), X, 1 - BINARY)
+        outsample.estimate(FailsOnFirstLabelOne(), X, 1 - BINARY, criterion="permutation")
 
 
 def test_missing_values_in_the_table_are_the_learners_business():

@@ -172,7 +172,7 @@ def test_error_bars_against_their_definitions():
     variance = np.var(naive.fold_risks[:, 0], ddof=1)
     assert naive.standard_error[0] ** 2 == pytest.approx(variance / 8, rel=1e-12)
     assert corrected.standard_error[0] ** 2 == pytest.approx((1 / 8 + 10 / 70) * variance, rel=1e-12)
-    low, high = naive.estimate(0).interval(0.9)
+    low, high = naive.estimate(0).interval(0.9, method="normal")
     assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.95, 7) * naive.standard_error[0], rel=1e-12)
 
 

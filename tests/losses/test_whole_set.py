@@ -68,7 +68,7 @@ def test_in_sample_equals_the_score_of_the_fitted_model(name, weighted):
 @pytest.mark.parametrize("name", ["r2", "roc_auc", "f1", "roc_auc_ovr", "own scorer"])
 def test_out_sample_is_less_flattering_than_in_sample(name):
     loss, learner, y = cases()[name]
-    result = outsample.estimate(learner, X, y, loss=loss, random_state=0, fast=False)
+    result = outsample.estimate(learner, X, y, loss=loss, criterion="permutation", random_state=0, fast=False)
     assert result.optimism < 0
     assert result.out_sample == pytest.approx(result.in_sample + result.optimism)
     assert result.monte_carlo_error > 0
@@ -165,8 +165,9 @@ def test_a_scorer_may_be_a_plain_function():
     def score(estimator, X, y):
         return roc_auc_score(y, estimator.predict_proba(X)[:, 1])
 
-    ours = outsample.estimate(LogisticRegression(), X, BINARY, loss=score, random_state=0, fast=False)
-    named = outsample.estimate(LogisticRegression(), X, BINARY, loss="roc_auc", random_state=0, fast=False)
+    settings = {"criterion": "permutation", "random_state": 0, "fast": False}
+    ours = outsample.estimate(LogisticRegression(), X, BINARY, loss=score, **settings)
+    named = outsample.estimate(LogisticRegression(), X, BINARY, loss="roc_auc", **settings)
     assert ours.in_sample == pytest.approx(named.in_sample)
     assert abs(ours.out_sample - named.out_sample) < 4 * ours.monte_carlo_error
 

@@ -168,7 +168,7 @@ def test_every_criterion_is_checked_before_any_fit(criteria, sentence):
 
 def test_plot_has_one_labelled_line_per_criterion(compared):
     ax = compared.plot()
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    labels = [" ".join(text.get_text().split()) for text in ax.get_legend().get_texts()]
     assert [label.split(":")[0] for label in labels] == list(compared.curves)
     for label, curve, line in zip(labels, compared.curves.values(), ax.get_lines()[::2], strict=True):
         assert curve.estimand in label

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from outsample.criteria.approximate import ApproximateLeaveOneOut
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
@@ -146,6 +148,8 @@ def _out_of_bag(problem: Problem) -> bool:
 
 
 def _approximates(problem: Problem) -> bool:
+    if np.ndim(problem.X) < 2:
+        return False
     classes = problem.target.n_classes or 0
     system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)
     return system <= LARGEST_SYSTEM and problem.target.n_outputs == 1 and _accepts(ApproximateLeaveOneOut(), problem)

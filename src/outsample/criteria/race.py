@@ -106,7 +106,11 @@ class Race(Criterion):
         """The folds, which are the same for all candidates."""
         if is_number_of_folds(self.cv) and problem.groups is None:
             return shuffled_folds(problem, int(self.cv))
-        return CrossValidation(self.cv, shuffle=is_number_of_folds(self.cv)).splits(problem)
+        if not is_number_of_folds(self.cv):
+            return CrossValidation(self.cv).splits(problem)
+        # Folds of whole groups, as many as there are groups at most.
+        n_folds = min(int(self.cv), len(np.unique(problem.groups)))
+        return CrossValidation(n_folds, shuffle=True).splits(problem)
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)

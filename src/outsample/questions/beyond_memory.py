@@ -27,6 +27,7 @@ from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.lazy import LazyTable, in_memory_only
 from outsample.data.learners import with_params
+from outsample.data.stability import variance_factor
 from outsample.losses.base import Loss
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.questions.contest import Outcome, choice
@@ -144,9 +145,16 @@ class LazySearch(ABC):
             ordered=False,
             left_out=table,
             scale=judged.scale,
+            variance_factor=self._variance_factors(),
             notes=(note,) if isinstance(self._criterion, Auto) else (),
             **more,
         )
+
+    def _variance_factors(self) -> Floats | None:
+        """See `RiskCurve.variance_factor`; the correction of Nadeau & Bengio has its own."""
+        if getattr(self._criterion, "error", "naive") == "nadeau-bengio":
+            return None
+        return np.array([variance_factor(model) for model in self._models])
 
     def _error_factor(self, sizes: Rows) -> float:
         overlap = getattr(self._criterion, "error", "naive") == "nadeau-bengio"
