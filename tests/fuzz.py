@@ -315,10 +315,15 @@ def adds_up(case: Case, answer: Answer) -> list[str]:
     )
 
 
+def raced(answer: Answer) -> bool:
+    """Whether candidates were dropped before all folds were seen."""
+    return any('took "race"' in note for note in answer.notes)
+
+
 def is_a_number(case: Case, answer: Answer) -> list[str]:
     """Risks are numbers, zero-one risks are between 0 and 1, errors are not negative."""
     # No candidate of a race is fitted to all rows.
-    told = ("out_sample",) if answer.criterion == "race" else ("in_sample", "out_sample")
+    told = ("out_sample",) if raced(answer) else ("in_sample", "out_sample")
     found = [name for name in told if np.isnan(getattr(answer, name)).any()]
     if getattr(answer.loss, "name", answer.loss) == "r2" and len(case.y) < 20:
         found = []  # R² of a fold of one row is not defined, in scikit-learn too
@@ -380,7 +385,7 @@ def ignores_names_of_classes(case: Case, answer: Answer) -> list[str]:
 
 def ignores_the_order_of_the_grid(case: Case, answer: Answer) -> list[str]:
     """The grid backwards gives every setting the same risk; which of two tied ones is the reference may differ."""
-    if case.grid is None or answer.criterion == "race":  # of candidates that tie, a race may drop another one
+    if case.grid is None or raced(answer):  # of candidates that tie, a race may drop another one
         return []
     other = ask(replace(case, grid={name: values[::-1] for name, values in case.grid.items()}))
     # Labels around another reference are other labels; the note tells which model it is, and then its risk.

@@ -148,7 +148,7 @@ def _out_of_bag(problem: Problem) -> bool:
 
 
 def _approximates(problem: Problem) -> bool:
-    if np.ndim(problem.X) < 2:
+    if len(np.shape(problem.X)) < 2:  # type: ignore[call-overload]
         return False
     classes = problem.target.n_classes or 0
     system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)

@@ -104,10 +104,10 @@ class Race(Criterion):
 
     def splits(self, problem: Problem) -> Splits:
         """The folds, which are the same for all candidates."""
-        if is_number_of_folds(self.cv) and problem.groups is None:
-            return shuffled_folds(problem, int(self.cv))
         if not is_number_of_folds(self.cv):
             return CrossValidation(self.cv).splits(problem)
+        if problem.groups is None:
+            return shuffled_folds(problem, int(self.cv))
         # Folds of whole groups, as many as there are groups at most.
         n_folds = min(int(self.cv), len(np.unique(problem.groups)))
         return CrossValidation(n_folds, shuffle=True).splits(problem)
