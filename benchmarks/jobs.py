@@ -33,10 +33,10 @@ INTRODUCTION = """
 Twelve jobs as people have them. A third of the rows is held out; every method searches the same grid on the same other
 rows with one worker (at most 2000 rows), and the model it returns is scored on the rows held out. `processor` is the
 processor time of the search alone, `× less` how many times less of it outsample takes than that method (below 1: more),
-`fits` the fits of a learner, `lines` what a user types after the imports. Medians over random divisions;
-`against GridSearchCV` is the mean paired difference of the scores ± its standard error over the divisions. Every method
-has its defaults. Kernels are compiled once and kept, which is not counted. `python benchmarks/jobs.py --write
-benchmarks/JOBS.md` makes it again.
+`fits` the fits of a learner, `lines` what a user types after the imports. Medians over random divisions of the rows;
+`against GridSearchCV` is the mean paired difference of the scores, ± its standard error where there are several
+divisions. Every method has its defaults. Kernels are compiled once and kept, which is not counted.
+`python benchmarks/jobs.py --write benchmarks/JOBS.md` makes it again.
 """
 OURS, USUAL = "outsample", "GridSearchCV"
 MOST_TRAINED = 2000
@@ -117,14 +117,17 @@ def report(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
         f"{machine()}; {datetime.now(UTC):%B %Y}.",
         "",
     ]
+    lines += _summary(jobs, records)
     for job in jobs:
         lines += _section(job, [r for r in records if r["job"] == job.name])
-    return [*lines, *_summary(jobs, records)]
+    return lines
 
 
 def _section(job: Job, records: list[dict[str, object]]) -> list[str]:
     known = [r for r in records if "missing" not in r]
-    lines = [f"## {job.title}", "", f"{job.what}; {job.scoring}.", ""]
+    divisions = len({r["split"] for r in known if r["peer"] == OURS})
+    measured = f"{job.what}; {job.scoring}; {divisions} division{'s' if divisions != 1 else ''}."
+    lines = [f"## {job.title}", "", measured, ""]
     if not known:
         why = next((r["missing"] for r in records), "it was not run")
         return [*lines, f"Left out: {why}.", ""]
@@ -170,8 +173,9 @@ def _against(records: list[dict[str, object]], peer: str) -> str:
     apart = _paired(records, peer)
     if not apart:
         return "–"
-    error = statistics.stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else float("nan")
-    return f"{statistics.mean(apart):+.4f} ± {error:.4f}"
+    if len(apart) == 1:
+        return f"{apart[0]:+.4f}"
+    return f"{statistics.mean(apart):+.4f} ± {statistics.stdev(apart) / len(apart) ** 0.5:.4f}"
 
 
 def _summary(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
@@ -183,7 +187,7 @@ def _summary(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
     ]
     for job in jobs:
         known = [r for r in records if r["job"] == job.name and "missing" not in r]
-        if known:
+        if {OURS, USUAL} <= {r["peer"] for r in known}:
             ratio = _median(known, USUAL, "seconds") / _median(known, OURS, "seconds")
             lines.append(f"| {job.title} | {job.n_settings} | {ratio:.3g} | {_against(known, OURS)} |")
     return [*lines, ""]
