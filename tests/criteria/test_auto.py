@@ -8,6 +8,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
@@ -101,3 +102,11 @@ def test_scores_are_in_the_scale_of_scikit_learns_searches():
     ours.fit(X, VALUES), theirs.fit(X, VALUES)
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=0.2)
     assert ours.estimate_.loss == "r2"
+
+
+def test_texts_are_rows_without_columns():
+    X = np.array(["red apple pie", "green apple tart", "fast red car", "slow green car"] * 6, dtype=object)
+    y = np.array([0, 0, 1, 1] * 6)
+    model = make_pipeline(CountVectorizer(), LogisticRegression())
+    search = outsample.GridSearch(model, {"logisticregression__C": [0.1, 1.0]}, random_state=0).fit(X, y)
+    assert search.best_score_ > 0.9

@@ -36,8 +36,9 @@ def n_rows(X: object) -> int:
 
 
 def n_columns(X: Table) -> int:
-    """Number of columns of X."""
-    return int(np.shape(X)[1])  # type: ignore[call-overload]
+    """Number of columns of X; one where its rows are single things, such as texts."""
+    shape = np.shape(X)  # type: ignore[call-overload]
+    return int(shape[1]) if len(shape) > 1 else 1
 
 
 def as_table(X: Table) -> Any:
