@@ -1,29 +1,32 @@
 """Do the tests of `compare_models` keep their level? Pairs of learners that are equally good, on simulated data.
 
 The two learners of a pair see different columns that have the same joint distribution with y, so that their expected
-errors are equal although on any data set one of them is better. Rejections at 5 % should not exceed 5 %, and the 95 %
-interval should cover zero, in 95 % of the data sets; beside it, the same without the correction for resampling. The
-last lines have a true difference, known from large sets, which the interval should cover.
+errors are equal although on any data set one of them is better. Rejections at 5 % should not exceed 5 %; beside it, the
+same without the correction for resampling, and how often both learners are plausible, which should be 95 % or more. The
+last lines have a true difference, known from large sets, which the 95 % interval should cover.
 
-    python benchmarks/paired.py [--data-sets 500] [--write FILE]
+    python benchmarks/paired.py RESULTS [--data-sets 500]
+
+Finished lines are kept in RESULTS, one JSON line each, and not computed again.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from measuring import table
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample import compare_models
-from outsample.curve.paired import difference_of_rows
+from outsample.curve.paired import difference_of_rows, widening
+from outsample.curve.plausible import plausible_models
 
 SIZES = (100, 300)
 CASES = {
@@ -34,6 +37,7 @@ CASES = {
     "linear regression": (LinearRegression(), False),
     "regression tree": (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), False),
 }
+LEFT, RIGHT, BOTH = slice(0, 3), slice(3, 6), slice(0, 6)
 
 
 def data(n: int, classes: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -44,75 +48,70 @@ def data(n: int, classes: bool, rng: np.random.Generator) -> tuple[np.ndarray, n
     return X, (y > 0).astype(int) if classes else y
 
 
-def seeing(learner, columns):
-    """The learner behind a step that keeps some columns."""
-    return make_pipeline(FunctionTransformer(_Columns(columns)), learner)
+def left_out(pair: list[tuple], X: np.ndarray, y: np.ndarray, classes: bool, seed: int) -> np.ndarray:
+    """Losses of two learners, each on its columns, on the rows of ten folds, as `compare_models` has them: (2, n)."""
+    losses = np.empty((2, len(y)))
+    folds = (StratifiedKFold if classes else KFold)(10, shuffle=True, random_state=seed)
+    for train, test in folds.split(X, y):
+        for i, (learner, columns) in enumerate(pair):
+            said = clone(learner).fit(X[train][:, columns], y[train]).predict(X[test][:, columns])
+            losses[i, test] = said != y[test] if classes else (said - y[test]) ** 2
+    return losses
 
 
-class _Columns:
-    def __init__(self, columns):
-        self.columns = columns
-
-    def __call__(self, X):
-        return X[:, self.columns]
-
-
-def rejections(learner, classes: bool, n: int, data_sets: int) -> tuple[float, float, float]:
-    """Shares of data sets: p below 0.05 as reported, below 0.05 without the correction, more than one plausible."""
-    pair = {"first": seeing(learner, slice(0, 3)), "second": seeing(learner, slice(3, 6))}
-    corrected, naive, both = [], [], []
+def rejections(learner, classes: bool, n: int, data_sets: int) -> list[float]:
+    """Shares of data sets: p below 0.05 as reported, below 0.05 without the correction, both plausible."""
+    found = []
     for number in range(data_sets):
         X, y = data(n, classes, np.random.default_rng([n, number]))
-        found = compare_models(pair, X, y, random_state=number)
-        corrected.append(found.differences().p_value[0] < 0.05)
-        losses = found.curve.left_out.losses
-        naive.append(difference_of_rows(losses[0], losses[1], None, None, 1.0).pvalue < 0.05)
-        both.append(len(found.plausible) == 2)
-    return float(np.mean(corrected)), float(np.mean(naive)), float(np.mean(both))
+        losses = left_out([(learner, LEFT), (learner, RIGHT)], X, y, classes, number)
+        factor = widening(n, 0.9 * n)
+        p = [difference_of_rows(*losses, None, None, f).pvalue for f in (factor, 1.0)]
+        found.append([p[0] < 0.05, p[1] < 0.05, plausible_models(losses, widening=factor).all()])
+    return np.mean(found, axis=0).tolist()
 
 
-def coverage(n: int, data_sets: int) -> float:
-    """Share of data sets whose interval covers the true difference of two trees, of 4 leaves and fully grown."""
-    pair = {
-        "full": DecisionTreeClassifier(random_state=0),
-        "small": DecisionTreeClassifier(max_leaf_nodes=4, random_state=0),
-    }
+def coverage(n: int, data_sets: int) -> list[float]:
+    """Share of data sets whose interval covers the true difference of two trees, full and of 4 leaves."""
+    full, small = CASES["tree"][0], CASES["tree of 4 leaves"][0]
     X_new, y_new = data(20_000, True, np.random.default_rng(0))
     true, found = [], []
     for number in range(data_sets):
         X, y = data(n, True, np.random.default_rng([n, number]))
-        wrong = {name: np.mean(tree.fit(X, y).predict(X_new) != y_new) for name, tree in pair.items()}
-        true.append(wrong["full"] - wrong["small"])
-        found.append(compare_models(pair, X, y, random_state=number).differences().interval[0])
+        wrong = [np.mean(clone(tree).fit(X, y).predict(X_new) != y_new) for tree in (full, small)]
+        true.append(wrong[0] - wrong[1])
+        losses = left_out([(full, BOTH), (small, BOTH)], X, y, True, number)
+        found.append(difference_of_rows(*losses, None, None, widening(n, 0.9 * n)).interval())
     low, high = np.array(found).T
-    return float(np.mean((low <= np.mean(true)) & (np.mean(true) <= high)))
+    return [float(np.mean((low <= np.mean(true)) & (np.mean(true) <= high)))]
 
 
-def lines(data_sets: int) -> Iterator[str]:
-    """The table as Markdown."""
-    rows = []
-    for name, (learner, classes) in CASES.items():
-        for n in SIZES:
-            corrected, naive, both = rejections(learner, classes, n, data_sets)
-            rows.append([name, str(n), f"{corrected:.3f}", f"{naive:.3f}", f"{both:.3f}"])
-    yield from table(["learner, twice", "n", "rejected at .05", "without the correction", "both plausible"], rows)
-    yield ""
-    for n in SIZES:
-        yield f"True difference of trees of 4 leaves and full ones, n = {n}: covered in {coverage(n, data_sets):.3f}."
+def remembered(path: Path, key: str, compute: Callable[[], list[float]]) -> list[float]:
+    """What `compute` gives, kept under a key in a file of JSON lines."""
+    known = dict(json.loads(line) for line in path.read_text().splitlines()) if path.exists() else {}
+    if key not in known:
+        known[key] = compute()
+        with path.open("a") as file:
+            file.write(json.dumps([key, known[key]]) + "\n")
+    return known[key]
 
 
 def main() -> None:
-    """Print the table and, if asked to, write it."""
+    """Compute what is not there yet, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
     parser.add_argument("--data-sets", type=int, default=500)
-    parser.add_argument("--write", type=Path, metavar="FILE")
     options = parser.parse_args()
-    said = []
-    for line in lines(options.data_sets):
-        print(line, flush=True)
-        said.append(line)
-    if options.write is not None:
-        options.write.write_text("\n".join(said) + "\n", encoding="utf-8")
+    rows, times = [], options.data_sets
+    for n in SIZES:
+        for name, case in CASES.items():
+            found = remembered(options.results, f"{name} {n} {times}", lambda c=case, n=n: rejections(*c, n, times))
+            rows.append([name, str(n), *(f"{share:.3f}" for share in found)])
+    heads = ["learner, twice", "n", "rejected at .05", "without the correction", "both plausible"]
+    print("\n".join(table(heads, rows)))
+    for n in SIZES:
+        (share,) = remembered(options.results, f"coverage {n} {times}", lambda n=n: coverage(n, times))
+        print(f"True difference of trees of 4 leaves and full ones, n = {n}: covered in {share:.3f}.")
 
 
 if __name__ == "__main__":

@@ -197,6 +197,15 @@ def test_auto_adds_no_row_to_the_results(table):
     assert "was not tried" not in search.verdict_
 
 
+def test_auto_tries_it_beside_a_race(table):
+    grid = {"C": [0.01, 0.1, 2.0, 10.0], "kernel": ["rbf"]}
+    search = GridSearch(SVC(), grid, random_state=0).fit(*table)
+    assert search.curve_.race is not None
+    assert len(search.cv_results_["params"]) == 4
+    assert "(C=1.0, kernel=rbf)" in search.verdict_
+    assert "was not tried" not in search.verdict_
+
+
 def test_the_default_is_found_whatever_the_type_of_its_number():
     X, y = load_breast_cancer(return_X_y=True)
     search = GridSearch(SVC(), {"C": [1, 100], "gamma": ["scale", 1e-3]}, criterion=Race(3), random_state=0).fit(X, y)

@@ -55,7 +55,7 @@ def _losses(problem: Problem, criterion: Criterion, outcome: Outcome, n: int) ->
     """(left-out losses of a single model, fits they took); None where they would cost too much."""
     curve = outcome.curve
     if curve.race is not None:
-        race = criterion if isinstance(criterion, Race) else getattr(criterion, "race", None)
+        race = criterion if isinstance(criterion, Race) else getattr(criterion, "race_taken", None)
         return _until_clear(problem, race, outcome) if n >= FEW and isinstance(race, Race) else (None, 0)
     if problem.design.abilities.leaves_out or (curve.criterion in ONE_FIT and n >= FEW):
         found = criterion.curve(problem)

@@ -134,7 +134,7 @@ def _about_default(found: Found) -> str:
         return f"{name} is better than what tuning found, by {amount}"
     if gain.value > 0:
         return f"tuning may be no better than {name}: the gain is {amount}"
-    return f"tuning does not beat {name}: the loss is {amount}"
+    return f"tuning does not beat {name}: it did worse by {amount}"
 
 
 def _gain(found: Found, place: int | None) -> Difference | None:
