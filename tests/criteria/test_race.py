@@ -223,6 +223,24 @@ def test_one_candidate_and_all_tied(table):
     assert np.isfinite(tied.best_score_)
 
 
+class Named(SVC):
+    """A support vector machine with a parameter that changes nothing."""
+
+    def __init__(self, name="", C=1.0):
+        super().__init__(C=C)
+        self.name = name
+
+
+def test_of_candidates_that_lose_alike_the_first_is_kept():
+    X, y = make_classification(700, 4, flip_y=0.2, random_state=0)
+    grid = {"C": [0.3, 1.0], "name": ["a", "b", "c"]}
+    record = raced(X, y, Named(name="a"), grid, criterion=Race(cv=10, tolerance=0.01, confidence=0.999)).race_
+    names = [params["name"] for params in record.params]
+    assert {name for name, reason in zip(names, record.reason, strict=True) if reason == "alike"} <= {"b", "c"}
+    assert (record.reason == "alike").sum() >= 2
+    assert names[record.leader] == "a"
+
+
 def test_a_single_estimator_is_judged_by_all_folds(table):
     X, y = table
     found = estimate(SVC(), X, y, criterion=Race(FOLDS), random_state=0)
