@@ -6,6 +6,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -20,7 +21,7 @@ from sklearn.ensemble import (
 )
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -289,3 +290,29 @@ def test_expected_loss_of_growing_against_simulation():
         promised.append(expected_loss_of_growing(before, now, None, (1 / 50 - 1 / 100) / (1 / 25 - 1 / 50), leader))
     error = np.std(lost) / np.sqrt(len(lost))
     assert np.mean(lost) - 3 * error < np.mean(promised) < 4 * np.mean(lost) + 3 * error
+
+
+def test_forests_that_memory_does_not_hold_are_grown_anew(table, monkeypatch):
+    X, y = table
+    kept = raced(X, y)
+    monkeypatch.setattr("outsample.evidence.size_race.MEMORY", 1)
+    anew = raced(X, y)
+    np.testing.assert_array_equal(kept.cv_results_["mean_test_score"], anew.cv_results_["mean_test_score"])
+    assert_same_ensemble(kept.best_estimator_, anew.best_estimator_, X)
+    assert anew.n_fits_ > kept.n_fits_
+
+
+def test_data_frames_names_of_classes_and_weights(table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=list("abcdefgh")).assign(colour=np.where(X[:, 0] > 0, "red", "blue"))
+    names = np.array(["no", "yes"])[y]
+    columns = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    model, grid = make_pipeline(columns, FOREST), {"randomforestclassifier__min_samples_leaf": [1, 20]}
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    search = GridSearch(model, grid, criterion="race", random_state=0).fit(frame, names, sample_weight=weight)
+    assert search.race_.unit == "tree"
+    keep = weight > 0
+    whole = clone(model).set_params(**search.best_params_)
+    whole.fit(frame[keep], names[keep], randomforestclassifier__sample_weight=weight[keep])
+    np.testing.assert_array_equal(search.predict_proba(frame), whole.predict_proba(frame))
+    assert set(search.predict(frame)) <= {"no", "yes"}
