@@ -41,6 +41,8 @@ divisions. Every method has its defaults. Kernels are compiled once and kept, wh
 OURS, USUAL = "outsample", "GridSearchCV"
 MOST_TRAINED = 2000
 WARM_UP = 200
+# Jobs of so many settings should take so many times less than GridSearchCV.
+MANY, WANTED = 24, 3
 
 
 def record_of(job: Job, peer: Peer, split: int) -> dict[str, object]:
@@ -117,7 +119,7 @@ def report(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
         f"{machine()}; {datetime.now(UTC):%B %Y}.",
         "",
     ]
-    lines += _summary(jobs, records)
+    lines += [*_summary(jobs, records), *_losses(jobs, records)]
     for job in jobs:
         lines += _section(job, [r for r in records if r["job"] == job.name])
     return lines
@@ -190,6 +192,27 @@ def _summary(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
         if {OURS, USUAL} <= {r["peer"] for r in known}:
             ratio = _median(known, USUAL, "seconds") / _median(known, OURS, "seconds")
             lines.append(f"| {job.title} | {job.n_settings} | {ratio:.3g} | {_against(known, OURS)} |")
+    return [*lines, ""]
+
+
+def _losses(jobs: list[Job], records: list[dict[str, object]]) -> list[str]:
+    """Where others took less processor time, and where the wanted factor was missed."""
+    lines = ["## Where outsample loses", ""]
+    for job in jobs:
+        known = [r for r in records if r["job"] == job.name and "missing" not in r]
+        ours = _median(known, OURS, "seconds")
+        faster = [
+            f"{peer.name} takes {_median(known, peer.name, 'seconds') / ours:.2g} of its processor time"
+            for peer in PEERS
+            if _median(known, peer.name, "seconds") < ours
+        ]
+        if job.n_settings >= MANY and _median(known, USUAL, "seconds") < WANTED * ours:
+            faster.append(f"it takes less than {WANTED} times less than GridSearchCV")
+        lines += [f"* {job.title}: {'; '.join(faster)}."] if faster else []
+    waiting = [
+        job.title for job in jobs if not {OURS, USUAL} <= {str(r["peer"]) for r in records if r["job"] == job.name}
+    ]
+    lines += [f"* Not measured yet: {'; '.join(waiting)}."] if waiting else []
     return [*lines, ""]
 
 
