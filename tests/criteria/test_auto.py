@@ -110,3 +110,13 @@ def test_texts_are_rows_without_columns():
     model = make_pipeline(CountVectorizer(), LogisticRegression())
     search = outsample.GridSearch(model, {"logisticregression__C": [0.1, 1.0]}, random_state=0).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+def test_rows_in_doubt_are_left_to_folds_and_all_fits_are_counted():
+    """Separated classes without a penalty have no fit to start from."""
+    separated = (X[:, 0] > 0).astype(int)
+    learner = LogisticRegression(C=np.inf, max_iter=5000)
+    found = outsample.estimate(learner, X, separated, random_state=0)
+    assert found.criterion == "kfold"
+    assert "in doubt" in found.notes[0]
+    assert found.n_fits == 1 + 11

@@ -24,8 +24,8 @@ from outsample.problem import Problem
 FEWEST_TREES = 30
 
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
-# classes; beyond this size ten folds are cheaper.
-LARGEST_SYSTEM = 2000
+# classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
+LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ class Auto(Criterion):
         curve = criterion.curve(problem)
         if curve.in_doubt is not None and (curve.in_doubt > 0).any():
             criterion, why = CrossValidation(10, shuffle=True), "approximate leave-one-out left rows in doubt"
-            curve = replace(criterion.curve(problem), n_fits=curve.n_fits)
+            folds = criterion.curve(problem)
+            curve = replace(folds, n_fits=folds.n_fits + curve.n_fits)
         # A model that is judged alone, because others of its path could not be fitted, was in no race.
         return replace(curve, race=None, notes=(_note(criterion, why), *curve.notes))
 
@@ -152,7 +153,8 @@ def _approximates(problem: Problem) -> bool:
         return False
     classes = problem.target.n_classes or 0
     system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)
-    return system <= LARGEST_SYSTEM and problem.target.n_outputs == 1 and _accepts(ApproximateLeaveOneOut(), problem)
+    small = system <= LARGEST_SYSTEM and classes <= MOST_CLASSES
+    return small and problem.target.n_outputs == 1 and _accepts(ApproximateLeaveOneOut(), problem)
 
 
 def _accepts(criterion: Criterion, problem: Problem) -> bool:
