@@ -2,8 +2,8 @@
 
 The two learners of a pair see different columns that have the same joint distribution with y, so that their expected
 errors are equal although on any data set one of them is better. Rejections at 5 % should not exceed 5 %; beside it, the
-same without the correction for resampling, and how often both learners are plausible, which should be 95 % or more. The
-last lines have a true difference, known from large sets, which the 95 % interval should cover.
+same without the correction for resampling, and how often both learners are plausible, which should be 90 % or more
+(each is in the set in 95 %). The last lines have a true difference, known from large sets, for the interval to cover.
 
     python benchmarks/paired.py RESULTS [--data-sets 500]
 
