@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import GridSearch, Permutation
@@ -104,3 +107,16 @@ def test_x_travels_once_not_with_every_task(cluster):
     with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
         search(X.view(CountedArray), y)
     assert 1 <= CountedArray.packed <= 4
+
+
+def test_any_search_on_a_cluster(cluster):
+    """scikit-learn's own loop (with cv=), folds of ours, a race, and the default."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model, strengths = make_pipeline(StandardScaler(), SVC()), {"svc__C": [0.1, 1.0]}
+    ways = ({"cv": 3}, {"criterion": "kfold"}, {"criterion": "race"}, {})
+    searches = [GridSearch(model, strengths, random_state=0, **options) for options in ways]
+    alone = [each.fit(X, y).cv_results_["mean_test_score"] for each in searches]
+    with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+        there = [each.fit(X, y).cv_results_["mean_test_score"] for each in searches]
+    for found, expected in zip(there, alone, strict=True):
+        np.testing.assert_array_equal(found, expected)

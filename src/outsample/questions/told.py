@@ -43,7 +43,7 @@ def stand_ins(search: Any, estimator: BaseEstimator, several: bool, scorer: Any)
         "estimator": estimator,
         "scoring": _ToldScorer(scorer, search.scoring, several),
         "cv": _OneSplit(search.cv),
-        "n_jobs": None if search.n_jobs is None else 1,
+        "n_jobs": 1,
         "verbose": 0,
         "return_train_score": False,
     }
