@@ -26,6 +26,8 @@ class Table(Protocol):
 
 def n_rows(X: object) -> int:
     """Number of samples in X."""
+    if not hasattr(X, "shape") and not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) > 0:
         return int(shape[0])
