@@ -39,7 +39,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
-from sklearn.svm import SVC, OneClassSVM
+from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
@@ -587,3 +587,11 @@ def test_regression_trees_and_weights_of_a_frame():
     model = DecisionTreeRegressor(random_state=0)
     both(model, {"max_leaf_nodes": [3, 9]}, X, y, cv=4)
     both(model, {"max_leaf_nodes": [3, 9]}, X, y, {"sample_weight": weight}, cv=4)
+
+
+def test_a_dozen_rows_of_regression(iris):
+    X = iris[0][::13]
+    for model, grid in ((Ridge(), {"alpha": [0.1, 1.0]}), (SVR(), {"C": [0.1, 1.0]})):
+        for options in ({}, {"criterion": "race"}):
+            search = GridSearch(model, grid, random_state=0, **options).fit(X[:, :2], X[:, 2])
+            assert np.isfinite(search.best_score_)

@@ -33,9 +33,13 @@ Answer = Callable[[Splits, int], tuple[Array, int]]
 
 
 def shuffled_folds(problem: Problem, n_folds: int, partition: int = 0) -> Splits:
-    """Random folds, stratified for classifiers as far as the smallest class allows; seeded with the problem."""
+    """Random folds, stratified for classifiers as far as the smallest class allows; seeded with the problem.
+
+    A score such as r2 does not exist on a single row, so folds judged by scores have two at least.
+    """
     y, n_classes = problem.y, problem.target.n_classes
-    splitter = KFold(min(n_folds, problem.n_samples), shuffle=True)
+    most = problem.n_samples if problem.loss.per_row else max(2, problem.n_samples // 2)
+    splitter = KFold(min(n_folds, most), shuffle=True)
     if n_classes is not None and (smallest := int(np.bincount(y).min())) > 1:
         splitter = StratifiedKFold(min(n_folds, smallest), shuffle=True)
     return cross_validation_splits(
