@@ -126,7 +126,7 @@ def test_mlflow_logs_a_run_for_every_setting(tmp_path):
         assert set(told["theirs"]["names"]) <= set(each["names"])
         assert "cv_results.csv" in each["files"]
     assert told["cv"]["scores"] == told["theirs"]["scores"]
-    assert "standard_error" in told["default"]["names"]
+    assert "standard_error" in told["permutation"]["names"]
 
 
 # Processes of joblib, whichever its back end.
