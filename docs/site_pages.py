@@ -21,6 +21,7 @@ KEPT_ELSEWHERE = {
     "changes": "CHANGELOG.md",
     "releasing": "RELEASING.md",
     "measured": "benchmarks/RESULTS.md",
+    "jobs": "benchmarks/JOBS.md",
     "speed": "src/outsample/_kernels/SPEED.md",
 }
 
