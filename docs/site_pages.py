@@ -102,6 +102,20 @@ def write_reference(app: Any, config: Any) -> None:
         page.write_text(text, encoding="utf-8")
 
 
+def part_names_from_text(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """ "name : text" of parameters and attributes becomes a name and a text below it: types stand in the signature."""
+    section, parted = "", []
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if below.startswith("---") and line.strip():
+            section = line.strip()
+        first, colon, text = line.partition(" : ")
+        if section in ("Parameters", "Attributes") and colon and not line.startswith(" "):
+            parted += [first, f"    {text}"]
+        else:
+            parted.append(line)
+    lines[:] = parted
+
+
 def show_inline(writer: Any, node: nodes.math) -> None:
     """A formula within a line."""
     writer.body.append(tex2mathml(node.astext(), as_block=False))
@@ -119,6 +133,8 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", read)
     # Before Sphinx looks which pages there are.
     app.connect("config-inited", write_reference)
+    # Before numpydoc, which takes what follows the colon for a type.
+    app.connect("autodoc-process-docstring", part_names_from_text, priority=100)
     app.add_html_math_renderer("mathml", (show_inline, None), (show_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -46,8 +46,8 @@ def _constraints(parent: Any) -> dict[str, Any]:
 class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     """Choose the parameters of a model by the estimated error on new data, over a grid.
 
-    Stands where scikit-learn's GridSearchCV stands; by default it permutes labels instead of splitting rows, and
-    reads all models of a path off one fit where it can.
+    Stands where scikit-learn's GridSearchCV stands; by default it takes the cheapest evidence that can be trusted
+    for the learner (`Auto`), and reads all models of a path off one fit where it can.
 
     Parameters
     ----------
