@@ -79,7 +79,7 @@ def test_numbers_to_predict_weights_and_groups(command, tmp_path):
         *("--groups", "group", "--weights", "weight"),
     )
     assert code == 0, err
-    assert out.startswith("model")
+    assert out.startswith("Use      linear")
     assert err.count("categories become one column each") == 1
 
 

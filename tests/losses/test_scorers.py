@@ -207,6 +207,7 @@ def test_a_function_of_the_same_name_is_called():
 def test_a_form_that_disagrees_with_the_scorer_is_not_used(monkeypatch):
     from outsample.losses.scorers import counts
 
+    monkeypatch.setattr("outsample.losses.whole_set._AGREES", {})
     monkeypatch.setattr(counts.ClassScore, "denominators", lambda self, counts: counts.labels + 1.0)
     assert loss_of("f1", np.tile([0, 1], 10))[0].form is None
 

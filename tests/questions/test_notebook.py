@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BESIDE_THE_REPOSITORY
-
-NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "the_swap.ipynb"
+REPOSITORY = Path(__file__).resolve().parents[2]
+NOTEBOOK = REPOSITORY / "examples" / "the_swap.ipynb"
 
 FACTS = """
 import json
@@ -31,7 +30,7 @@ def executed(tmp_path_factory):
     import nbclient
     import nbformat
 
-    os.environ.setdefault("OUTSAMPLE_DATA", str(BESIDE_THE_REPOSITORY))
+    os.environ.setdefault("OUTSAMPLE_DATA", str(REPOSITORY / ".." / "shared" / "data"))
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     notebook.cells.insert(-1, nbformat.v4.new_code_cell(FACTS))
     folder = tmp_path_factory.mktemp("notebook")
