@@ -80,12 +80,17 @@ def is_pairwise(estimator: BaseEstimator, params: Mapping[str, Any] | None = Non
     return bool(get_tags(estimator).input_tags.pairwise)
 
 
+def _score_of(learner: Any) -> Any:
+    """The `score` that a class defines, beneath what loggers such as MLflow wrap around it; None where it has none."""
+    return inspect.unwrap(inspect.getattr_static(learner, "score", None))
+
+
 def usual_score(estimator: BaseEstimator) -> str | None:
     """What the learner's `score` method computes: "accuracy" or "r2"; None where the learner defines another score."""
-    own = inspect.getattr_static(type(estimator), "score", None)
-    if own is inspect.getattr_static(Pipeline, "score"):
+    own = _score_of(type(estimator))
+    if own is _score_of(Pipeline):
         return usual_score(last_step(estimator))
-    if own is None or any(own is learner.score for learner in _SCORED_AS_USUAL):
+    if own is None or any(own is _score_of(learner) for learner in _SCORED_AS_USUAL):
         return "r2" if is_regressor(estimator) else "accuracy"
     return None
 
