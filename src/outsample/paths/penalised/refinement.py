@@ -34,8 +34,9 @@ _LATER, _SLOWEST = 2.5, 0.8
 _LEAST_SEEN = 0.3
 _MAX_NEWTON_STEPS, _MAX_HALVINGS = 60, 30
 _SMALL_MOVE = 1e-7
-# What improvements may cost in all: this many multiplications, or this many Newton steps with all rows.
-_LITTLE_WORK, _STEPS_WORTH = 1e9, 50
+# What improvements may cost in all: this many multiplications; or this many Newton steps with all rows, but no more than
+# so many products of the table with a vector, which is about what refits to ten folds take.
+_LITTLE_WORK, _STEPS_WORTH, _PRODUCTS_WORTH = 1e9, 50, 4000
 # Coordinate descent ends when no step is longer than the first number, in units of the length of y, or after so many
 # sweeps; it has converged when the gradient is within the last share of the penalty's.
 _DESCENT, _MAX_SWEEPS, _OPTIMAL = 1e-8, 5_000, 1e-4
@@ -77,8 +78,9 @@ class LeaveOneOut:
 
     @property
     def work(self) -> float:
-        """Multiplications that improvements of one kind may take: those of a few dozen Newton steps with all rows."""
-        return max(_LITTLE_WORK, _STEPS_WORTH * self.predictors.shape[0] * self.unknowns**2)
+        """Multiplications that improvements of one kind may take: no more than refits to folds would."""
+        per_unknown = min(_STEPS_WORTH * self.unknowns, _PRODUCTS_WORTH)
+        return max(_LITTLE_WORK, per_unknown * self.predictors.shape[0] * self.unknowns)
 
     @property
     def improvements(self) -> tuple[tuple[Callable[[Rows], None], float], ...]:
@@ -243,13 +245,14 @@ class LeaveOneOut:
         first, (n_outputs, d) = self._first, self._first.free.shape
         curvature = self.objective.losses.curvature(self._moved(deltas)) * self._factors(rows)[..., None, None]
         hessian = np.zeros((len(rows), n_outputs, d, n_outputs, d))
-        size = max(1, ROWS_AT_ONCE // (d * d))
+        # Rows times curvature first, so that few rows left out of many take one product of matrices each.
+        size = max(1, ROWS_AT_ONCE // (d * len(rows)))
         for start in range(0, len(self.predictors), size):
             part = slice(start, start + size)
             dense = as_dense(first.table[part])
-            products = (dense[:, :, None] * dense[:, None, :]).reshape(len(dense), d * d)
             for k, m in combinations_with_replacement(range(n_outputs), 2):
-                block = (curvature[:, part, k, m] @ products).reshape(len(rows), d, d)
+                weighted = curvature[:, None, part, k, m] * dense.T
+                block = (weighted.reshape(-1, len(dense)) @ dense).reshape(len(rows), d, d)
                 hessian[:, k, :, m] += block
                 if k != m:
                     hessian[:, m, :, k] += block
