@@ -6,6 +6,7 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from sklearn.feature_extraction.text import CountVectorizer
@@ -16,10 +17,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample import Auto, GridSearch, Race
+from outsample import Auto, CrossValidation, GridSearch, Race
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -28,6 +29,7 @@ VALUES = np.exp(X[:, 0]) + RNG.random(60)
 
 TAKEN = [
     (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, "rows-and-labels"),
+    (DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, "kfold"),
     (KNeighborsClassifier(), {"n_neighbors": [1, 5]}, "loo"),
     (make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}, "loo"),
     (GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, "loo"),
@@ -39,6 +41,7 @@ TAKEN = [
     (LogisticRegression(), {"C": [0.1, 1.0]}, "alo"),
     (make_pipeline(StandardScaler(), Lasso()), {"lasso__alpha": [0.01, 0.1]}, "alo"),
     (HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 5]}, "rows-and-labels"),
+    (HistGradientBoostingRegressor(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 5]}, "kfold"),
     (SVC(), {"C": [0.1, 1.0]}, "race"),
     (PoissonRegressor(), {"alpha": [0.1, 1.0]}, "race"),
     (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4], "criterion": ["gini", "entropy"]}, "race"),
@@ -58,7 +61,9 @@ def test_what_is_taken_and_its_numbers_against_that_criterion(learner, grid, tak
     assert ours.curve_.notes[0].startswith(f'criterion "auto" took "{taken}": ')
     if taken != "race":  # which has the estimator's own setting as one more candidate
         scoring = None if y is CLASSES else "r2"
-        named = GridSearch(learner, grid, criterion=taken, scoring=scoring, random_state=0).fit(X, y)
+        # Folds of one path judge what they left out together.
+        alike = CrossValidation(10, shuffle=True, pooled=True) if taken == "kfold" else taken
+        named = GridSearch(learner, grid, criterion=alike, scoring=scoring, random_state=0).fit(X, y)
         np.testing.assert_array_equal(ours.curve_.out_sample, named.curve_.out_sample)
 
 
@@ -95,6 +100,13 @@ def test_the_race_is_the_users():
 def test_episodes_are_kept_to():
     search = GridSearch(DecisionTreeClassifier(), {"max_leaf_nodes": [2, 4, 8]}, criterion=Auto(6)).fit(X, CLASSES)
     assert search.n_fits_ <= 6 + 2
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_rows_fewer_than_folds(n):
+    tree, grid = DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 3]}
+    search = GridSearch(tree, grid, random_state=0).fit(X[:n], VALUES[:n])
+    assert search.n_fits_ == n + 1
 
 
 def test_scores_are_in_the_scale_of_scikit_learns_searches():

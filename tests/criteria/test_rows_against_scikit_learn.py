@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, mean_squared_error
+from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import outsample
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.problem import pose
@@ -215,3 +216,23 @@ def test_rows_never_tested_have_no_prediction():
     ridge = pose(Ridge(), X, y.astype(float))
     values = LeaveOneOut(7, keep_predictions=True).curve(ridge).out_of_fold
     assert np.isfinite(values).sum() == 7
+
+
+@pytest.mark.parametrize(
+    ("loss", "score"), [("r2", r2_score), ("neg_mean_squared_error", lambda y, p: -np.mean((y - p) ** 2))]
+)
+@pytest.mark.parametrize("learner", [DecisionTreeRegressor(max_leaf_nodes=5, random_state=0), Ridge()])
+def test_pooled_folds_against_scikit_learn(learner, loss, score):
+    X, y = load_diabetes(return_X_y=True)
+    folds = KFold(4, shuffle=True, random_state=3)
+    pooled = CrossValidation(folds, pooled=True)
+    found = outsample.estimate(learner, X, y, criterion=pooled, loss=loss, random_state=0)
+    assert found.out_sample == pytest.approx(score(y, cross_val_predict(learner, X, y, cv=folds)), rel=1e-9)
+
+
+def test_pooled_folds_need_every_row_once():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="pooled=True needs folds that leave out every row once, and these do not"):
+        outsample.estimate(Ridge(), X, y, criterion=CrossValidation(ShuffleSplit(3), pooled=True))
+    with pytest.raises(ValueError, match="pooled=True and correct_bias=True exclude each other"):
+        outsample.estimate(Ridge(), X, y, criterion=CrossValidation(3, pooled=True, correct_bias=True))

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from statsmodels.stats.proportion import proportion_confint
 
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import PER_MODEL
 from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import ScorerLoss
@@ -99,6 +100,30 @@ def test_intervals_of_positive_losses_are_symmetric_in_the_logarithm():
     low, high = losses.estimate(0).interval(0.9)
     assert low * high == pytest.approx(16.0)
     assert math.log(high / 4) == pytest.approx(stats.norm.ppf(0.95) * 0.03 / 4)
+
+
+def test_few_rows_that_lose_much_widen_the_interval():
+    """Student's t with (Σd²)²/Σd⁴ − 1 degrees of freedom; shares have Wilson's interval, whose rows are alike."""
+    losses = np.r_[np.ones(90), np.full(10, 9.0)]
+    apart = losses - losses.mean()
+    freedom = np.sum(apart**2) ** 2 / np.sum(apart**4) - 1
+    table = LeftOut(np.tile(losses, (3, 1)))
+    heavy = curve(
+        loss=SquaredLoss(), out_sample=np.full(3, 4.0), monte_carlo_error=None, draws=None, left_out=table
+    ).estimate(0)
+    assert 4 < freedom < 20
+    assert math.log(heavy.interval(0.9)[1] / 4) == pytest.approx(stats.t.ppf(0.95, freedom) * 0.03 / 4)
+    one = LeftOut(np.tile(np.r_[np.zeros(99), 50.0], (3, 1)))
+    single = dataclasses.replace(heavy, telling_rows=one.rows_that_tell(0))
+    assert math.log(single.interval(0.9)[1] / 4) == pytest.approx(stats.t.ppf(0.95, 4) * 0.03 / 4)
+    assert curve(left_out=LeftOut(np.tile(losses > 1, (3, 1)).astype(float))).estimate(0).telling_rows is None
+    assert LeftOut(np.ones((1, 5))).rows_that_tell(0) is None
+
+
+def test_rows_that_tell_count_by_their_weights():
+    losses, weight = np.array([[1.0, 2.0, 4.0]]), np.array([1.0, 2.0, 1.0])
+    apart = (losses[0] - 2.25) * weight
+    assert LeftOut(losses, weight).rows_that_tell(0) == pytest.approx(np.sum(apart**2) ** 2 / np.sum(apart**4))
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])

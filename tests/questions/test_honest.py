@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from outsample import GridSearch, Permutation, RiskCurve
 from outsample.criteria.base import CRITERIA
 from outsample.curve.left_out import LeftOut
-from outsample.losses.pointwise import ZeroOneLoss
+from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
 from outsample.questions.honest import corrected_for_choice
 
 CrossValidation = CRITERIA["kfold"]
@@ -113,6 +113,25 @@ def test_the_default_corrects_for_the_choice_without_further_fits(noise, taken):
     assert searches[0].honest_score_.out_sample == searches[0].honest_score_.out_sample
 
 
+def curve_of(losses, loss):
+    """A curve of models with these left-out losses."""
+    table = LeftOut(losses)
+    return RiskCurve(
+        complexity=np.arange(float(len(losses))),
+        params=[{"k": k} for k in range(len(losses))],
+        in_sample=np.zeros(len(losses)),
+        optimism=losses.mean(axis=1),
+        out_sample=losses.mean(axis=1),
+        loss=loss,
+        criterion="loo",
+        estimand="",
+        n_fits=1,
+        n_samples=losses.shape[1],
+        standard_error=table.standard_error,
+        left_out=table,
+    )
+
+
 def test_bias_correction_of_two_models_against_enumeration():
     """Three rows, two models that lose on one row each: all 27 bags, those without rows outside left away."""
     losses = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -122,22 +141,22 @@ def test_bias_correction_of_two_models_against_enumeration():
         if left:
             chosen = int(np.argmin(losses[:, list(bag)].sum(axis=1)))
             outside.append(losses[chosen, left].mean())
-    curve = RiskCurve(
-        complexity=np.arange(2.0),
-        params=({"k": 1}, {"k": 2}),
-        in_sample=np.zeros(2),
-        optimism=losses.mean(axis=1),
-        out_sample=losses.mean(axis=1),
-        loss=ZeroOneLoss(),
-        criterion="loo",
-        estimand="",
-        n_fits=1,
-        n_samples=3,
-        standard_error=np.full(2, 0.1),
-        left_out=LeftOut(losses),
-    )
+    curve = curve_of(losses, ZeroOneLoss())
     drawn = [corrected_for_choice(curve, 0, np.random.default_rng(seed)).out_sample for seed in range(40)]
     assert np.mean(drawn) == pytest.approx(np.mean(outside), abs=0.02)
+
+
+def test_the_interval_knows_what_other_choices_would_lose():
+    """Two models that are equally good, and one of them loses everything on a few rows: the search may choose it."""
+    rng = np.random.default_rng(0)
+    even = rng.normal(1.0, 0.1, size=200)
+    losses = np.stack([even, np.where(np.arange(200) < 4, 60.0, 0.0) + rng.normal(0, 0.01, size=200)])
+    curve = curve_of(losses, SquaredLoss())
+    found = corrected_for_choice(curve, 0, np.random.default_rng(0))
+    alone = corrected_for_choice(curve_of(losses[:1], SquaredLoss()), 0, np.random.default_rng(0))
+    assert alone.standard_error == pytest.approx(curve.standard_error[0])
+    assert found.standard_error > 5 * alone.standard_error
+    assert found.telling_rows < 20 < alone.telling_rows
 
 
 def test_label_criteria_have_no_rows_to_correct_with(noise):

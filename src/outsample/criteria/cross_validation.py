@@ -19,11 +19,11 @@ from outsample.criteria.base import Criterion, RowCriterion
 from outsample.curve.left_out import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
-from outsample.evidence.rows import Tested, evidence_of_folds, split_seed
+from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, left_out_losses, split_seed
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, among, cross_validation_splits, hold_out_split, is_number_of_folds
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Floats, Rows
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,9 @@ class CrossValidation(RowCriterion):
     correct_bias : whether to correct for fits to (K − 1)/K of the rows: the estimate is CV + e_in(f) − (1/K) Σ e(f₋ₖ),
         both errors over all rows, f fitted to all of them and f₋ₖ without fold k (Burman 1989). The error that remains
         is of order 1/(K n²) instead of 1/(K n), in smooth problems. Every fold must be refitted, K fits a path.
+    pooled : judge what all folds say of the rows they left out together, in place of the mean over folds: a score such
+        as r2 or F1 on the few rows of a fold is biased and varies much more than one on all rows. `standard_error` is
+        then that of the losses of rows, or of their influence on the score. The folds must leave out every row once.
     keep_predictions : see `RowCriterion`.
 
     Examples
@@ -144,6 +147,7 @@ class CrossValidation(RowCriterion):
     error: Literal["naive", "nadeau-bengio"] = "naive"
     shuffle: bool = field(default=False, kw_only=True)
     correct_bias: bool = field(default=False, kw_only=True)
+    pooled: bool = field(default=False, kw_only=True)
     name: ClassVar[str] = "kfold"
     stands_for_scikit_learn: ClassVar[bool] = True
     asks_own_score: ClassVar[bool] = True
@@ -199,6 +203,9 @@ class CrossValidation(RowCriterion):
         return splits if whole is None else among(splits, whole.counted, len(whole.y))
 
     def _curve(self, problem: Problem) -> RiskCurve:
+        if self.pooled:
+            splits = self.splits(problem)
+            return pooled_curve(self.name, problem, splits, _required_partition(splits, problem), self.keep_predictions)
         # GridSearchCV's own numbers come from fits that stop at the estimator's tolerance and break its own ties.
         if problem.path.solves_further or problem.design.tied:
             problem = problem.over(RefitPath.of(problem.path))
@@ -210,6 +217,12 @@ class CrossValidation(RowCriterion):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
+        if self.pooled and self.correct_bias:
+            raise ValueError("pooled=True and correct_bias=True exclude each other; leave one of them out")
+        if self.pooled and not problem.loss.reads_predictions:
+            raise ValueError("pooled=True needs a loss of predictions, not the estimator's own score; name a loss")
+        if self.pooled:
+            _required_partition(self.splits(problem), problem)
         if self.correct_bias and not problem.loss.reads_predictions:
             raise ValueError(
                 "correct_bias=True needs a loss of predictions, not the estimator's own score; name a loss"
@@ -269,6 +282,36 @@ class CrossValidation(RowCriterion):
         if self.error == "nadeau-bengio":
             factor += float(np.mean([len(fold.test) / len(fold.train) for fold in splits.folds]))
         return np.asarray(risks.std(axis=0, ddof=1) * np.sqrt(factor))
+
+
+def pooled_curve(
+    name: str, problem: Problem, splits: Splits, partition: Rows, keep_predictions: bool = False
+) -> RiskCurve:
+    """The curve of criterion `name` that judges all left-out predictions together; `partition` has the fold of rows."""
+    found = evidence_of_folds(problem, splits, partition=partition, pooled=True)
+    table = left_out_losses(problem, found.predictions, partition)
+    known = table is not None and table.losses is not None
+    if table is not None and keep_predictions:
+        table = replace(table, predictions=at_all_rows(problem, found.predictions))
+    share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
+    fits = f"fits to {share:.0%} of the rows"
+    return problem.curve(
+        out_sample=np.asarray(problem.loss.risk(problem.y, found.predictions, problem.weight)),
+        criterion=name,
+        estimand=f"{problem.loss.on_new_data}, of all left-out predictions together, by {fits}",
+        n_fits=found.n_fits,
+        standard_error=table.standard_error if table is not None and known else None,
+        left_out=table,
+        notes=splits.notes,
+    )
+
+
+def _required_partition(splits: Splits, problem: Problem) -> Rows:
+    """The fold of every row, where the folds leave out each row once."""
+    partition = splits.partition(problem.n_samples)
+    if partition is None:
+        raise ValueError("pooled=True needs folds that leave out every row once, and these do not; use pooled=False")
+    return partition
 
 
 def _listed(cv: Any) -> tuple[Any, ...]:

@@ -11,20 +11,19 @@ import numpy as np
 
 from outsample.checks import one_of, probability, whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.cross_validation import CrossValidation
+from outsample.criteria.cross_validation import CrossValidation, pooled_curve
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve, mean_of_known
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace
 from outsample.evidence.folds import shuffled_folds
 from outsample.evidence.race import RaceRun, Rules
-from outsample.evidence.rows import evidence_of_folds, left_out_losses
 from outsample.evidence.size_race import FEWEST, SizeRace
 from outsample.paths.growing import objection_to_growth
 from outsample.paths.out_of_bag import SIZE
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, is_number_of_folds
-from outsample.running.arrays import Floats, Rows
+from outsample.running.arrays import Floats
 from outsample.running.run import ROW_SPLITS, child_generator
 
 # Address of the order of folds below that of row splits.
@@ -118,7 +117,7 @@ class Race(Criterion):
         whole_sets = problem.loss.reads_predictions and not problem.loss.per_row
         alone = len(problem.path) == 1 and not self.races_over_size([problem])
         if alone and whole_sets and partition is not None:
-            return self._pooled(problem, splits, partition)
+            return pooled_curve(self.name, problem, splits, partition)
         curve, failures = self.together([problem])
         if failures:
             raise next(iter(failures.values()))
@@ -130,25 +129,6 @@ class Race(Criterion):
             in_sample=problem.in_sample,
             optimism=curve.out_sample - problem.in_sample,
             n_fits=curve.n_fits + problem.design.fits_per_draw,
-        )
-
-    def _pooled(self, problem: Problem, splits: Splits, partition: Rows) -> RiskCurve:
-        """A single model judged by a score of whole sets: all its left-out predictions together.
-
-        A score such as r2 or F1 on the few rows of a fold is biased and varies much more than one on all rows.
-        """
-        found = evidence_of_folds(problem, splits, partition=partition, pooled=True)
-        table = left_out_losses(problem, found.predictions, partition)
-        known = table is not None and table.losses is not None
-        fits = f"fits to {_share(splits, problem.n_samples)}"
-        return problem.curve(
-            out_sample=np.asarray(problem.loss.risk(problem.y, found.predictions, problem.weight)),
-            criterion=self.name,
-            estimand=f"{problem.loss.on_new_data}, of all left-out predictions together, by {fits}",
-            n_fits=found.n_fits,
-            standard_error=table.standard_error if table is not None and known else None,
-            left_out=table,
-            notes=splits.notes,
         )
 
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 WRITTEN_OUT = 1e9
 
+# Degrees of freedom that a standard error has at least, however few rows decide it. Below, Student's quantiles grow so
+# fast that intervals of heavy-tailed losses, such as log loss, say nothing (benchmarks/intervals.py).
+LEAST_FREEDOM = 4.0
+
 
 def numeral(value: float, digits: int = 4) -> str:
     """A number in significant digits; large ones are written out: 123, not 1.2e+02.
@@ -59,6 +63,9 @@ class ErrorEstimate:
     variance_factor : how much more the estimate varies around the error of the fitted model than rows alone would let
         it, because fits vary and share rows; calibrated, see `data.stability`.
     rows_behind : equally weighted rows that decide an estimate at a limit, such as no error at all; None for all.
+    telling_rows : rows that decide the standard error: about n where losses are spread evenly, few where some rows
+        lose far more than the others, so that the next such row is hard to foresee. None where it is not known, or of
+        no account, as for shares of errors.
     no_interval : why no interval can be vouched for; None where one can.
 
     Examples
@@ -97,6 +104,7 @@ class ErrorEstimate:
     limits: tuple[float, float] = (-math.inf, math.inf)
     variance_factor: float = 1.0
     rows_behind: float | None = None
+    telling_rows: float | None = None
     no_interval: str | None = None
 
     @property
@@ -136,7 +144,14 @@ class ErrorEstimate:
             raise ValueError(f"there is no interval that can be vouched for: {self.no_interval}")
         error = math.hypot(self._known_standard_error * math.sqrt(self.variance_factor), self.monte_carlo_error or 0.0)
         rows = (self.n_samples if self.rows_behind is None else self.rows_behind) / self.variance_factor
-        return shaped_interval(self.out_sample, error, _quantile(0.5 + level / 2, self.freedom), self.limits, rows)
+        return shaped_interval(self.out_sample, error, _quantile(0.5 + level / 2, self._freedom), self.limits, rows)
+
+    @property
+    def _freedom(self) -> float | None:
+        """Degrees of freedom of the standard error: the criterion's own, or those of the rows that decide it."""
+        if self.freedom is not None or self.telling_rows is None:
+            return self.freedom
+        return max(LEAST_FREEDOM, self.telling_rows - 1)
 
     def _hoeffding(self, delta: float) -> float:
         if self.held_out is None:
@@ -224,7 +239,7 @@ class ErrorEstimate:
         ]
 
 
-def _quantile(probability: float, freedom: int | None) -> float:
+def _quantile(probability: float, freedom: float | None) -> float:
     if freedom is None:
         return float(stats.norm.ppf(probability))
     return float(stats.t.ppf(probability, freedom))

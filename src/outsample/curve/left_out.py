@@ -79,6 +79,16 @@ class LeftOut:
         both = apart[None, known]
         return float(weighted_mean(both, weight)[0]), float(error_of_mean(both, weight)[0])
 
+    def rows_that_tell(self, model: int) -> float | None:
+        """Number of rows that decide the standard error of one model's risk; None where they have all lost alike."""
+        if self.losses is None:
+            raise ValueError(NO_LOSSES)
+        known = ~np.isnan(self.losses[model])
+        losses, weight = self.losses[model, known], None if self.weight is None else self.weight[known]
+        with np.errstate(invalid="ignore"):
+            apart = losses - float(weighted_mean(losses[None], weight)[0])
+            return float(telling_rows((apart if weight is None else apart * weight)[None])[0]) or None
+
     def within_size(self) -> LeftOut:
         """The table as it is kept with a result: without the losses where they are more than `LARGEST_TABLE`.
 

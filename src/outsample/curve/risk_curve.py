@@ -228,8 +228,16 @@ class RiskCurve:
             limits=(min(ends), max(ends)),
             variance_factor=1.0 if self.variance_factor is None else float(self.variance_factor[index]),
             rows_behind=self.rows_behind,
+            telling_rows=self._telling_rows(index),
             no_interval=self._why_no_interval(index),
         )
+
+    def _telling_rows(self, index: int) -> float | None:
+        """How many left-out rows decide the standard error of one model; None for shares, whose errors are alike."""
+        table = self.left_out
+        if table is None or table.losses is None or (self.loss.per_row and self.loss.unit_interval):
+            return None
+        return table.rows_that_tell(index)
 
     def _why_no_interval(self, index: int) -> str | None:
         """Why no interval around the estimate of one model can be vouched for; None where one can."""

@@ -29,6 +29,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
 from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
@@ -74,10 +75,20 @@ def corrected_for_choice(curve: RiskCurve, best: int, rng: np.random.Generator) 
     table = _complete_losses(curve, best)
     if table is None:
         return None
-    losses, weight = table
-    outside = [_outside_bag(losses, weight, rng) for _ in range(BAGS)]
-    value = float(np.nanmean(outside))
-    return _with_out_sample(curve, best, value, "bootstrap-bias-corrected cross-validation")
+    of_search, value = _outside_bags(*table, rng)
+    found = _with_out_sample(curve, best, value, "bootstrap-bias-corrected cross-validation")
+    return _with_spread(found, of_search)
+
+
+def _with_spread(found: ErrorEstimate, of_search: LeftOut) -> ErrorEstimate:
+    """The estimate with the standard error of the losses of the search, where it exceeds that of the chosen model.
+
+    The search may choose other models on other data, and where some of them lose much more on some rows, so may it.
+    """
+    error, telling = float(of_search.standard_error[0]), of_search.rows_that_tell(0)
+    if found.standard_error is None or not error > found.standard_error:
+        return found
+    return replace(found, standard_error=error, telling_rows=None if found.telling_rows is None else telling)
 
 
 def _complete_losses(curve: RiskCurve, best: int) -> tuple[Floats, Floats] | None:
@@ -98,14 +109,22 @@ def _complete_losses(curve: RiskCurve, best: int) -> tuple[Floats, Floats] | Non
     return filled[~np.isnan(filled).any(axis=1)], weight
 
 
-def _outside_bag(losses: Floats, weight: Floats, rng: np.random.Generator) -> float:
-    """Mean loss outside a bag of rows of the model that is best on it; not a number where nothing is outside."""
+def _outside_bags(losses: Floats, weight: Floats, rng: np.random.Generator) -> tuple[LeftOut, float]:
+    """(mean loss of each row by the models that are best on bags without it, the mean over bags of the loss outside).
+
+    Rows that are in all bags, and bags without a row outside, count for nothing.
+    """
     n = len(weight)
-    times = np.bincount(rng.integers(n, size=n), minlength=n)
-    chosen = int(np.argmin(losses @ (times * weight)))
-    outside = weight * (times == 0)
-    total = outside.sum()
-    return float(losses[chosen] @ outside / total) if total > 0 else float("nan")
+    sums, times, values = np.zeros(n), np.zeros(n), []
+    for _ in range(BAGS):
+        drawn = np.bincount(rng.integers(n, size=n), minlength=n)
+        chosen, outside = int(np.argmin(losses @ (drawn * weight))), drawn == 0
+        sums[outside] += losses[chosen, outside]
+        times += outside
+        share = weight * outside
+        values.append(float(losses[chosen] @ share / share.sum()) if share.sum() > 0 else float("nan"))
+    with np.errstate(invalid="ignore"):
+        return LeftOut((sums / times)[None], weight), float(np.nanmean(values))
 
 
 def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:

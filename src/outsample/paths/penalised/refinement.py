@@ -34,8 +34,8 @@ _LATER, _SLOWEST = 2.5, 0.8
 _LEAST_SEEN = 0.3
 _MAX_NEWTON_STEPS, _MAX_HALVINGS = 60, 30
 _SMALL_MOVE = 1e-7
-# What improvements may cost in all: this many multiplications; or this many Newton steps with all rows, but no more than
-# so many products of the table with a vector, which is about what refits to ten folds take.
+# What improvements may cost in all: this many multiplications; or this many Newton steps with all rows, but no more
+# than so many products of the table with a vector, which is about what refits to ten folds take.
 _LITTLE_WORK, _STEPS_WORTH, _PRODUCTS_WORTH = 1e9, 50, 4000
 # Coordinate descent ends when no step is longer than the first number, in units of the length of y, or after so many
 # sweeps; it has converged when the gradient is within the last share of the penalty's.
