@@ -8,10 +8,13 @@ tables whose set contains the best model, and mean share of the models that are 
 - the exponentially weighted test of Zhang, Lee & Lei (2024), λ = n^0.45/σ;
 - the sample-splitting test of Kim & Ramdas (2025).
 
+`--races` has the same tables behind a learner that repeats them: `plausible_` of races by ten folds, in which
+candidates are dropped early and are compared on the rows that they have met.
+
 `--searches` has real learners instead: `plausible_` of searches by ten folds, whose rows share training data. The best
 candidate is that of least expected error over data sets of the size.
 
-    python benchmarks/plausible.py RESULTS [--tables 500] [--searches]
+    python benchmarks/plausible.py RESULTS [--tables 500] [--races] [--searches]
 
 Finished lines are kept in RESULTS, one JSON line each, and not computed again.
 """
@@ -25,6 +28,7 @@ import numpy as np
 from measuring import table
 from paired import remembered
 from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -101,6 +105,43 @@ def contained(kind: str, shape: str, models: int, n: int, tables: int) -> list[f
     return [share for sets in found.values() for share in (np.mean([s[0] for s in sets]), float(np.mean(sets)))]
 
 
+class Replay(BaseEstimator):
+    """A learner that repeats losses; X has the numbers of the rows, and labels alternate between 0 and 1."""
+
+    losses: np.ndarray
+
+    def __init__(self, model: int = 0) -> None:
+        self.model = model
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Replay:
+        """Learn nothing."""
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Labels that lose what is repeated."""
+        rows = X[:, 0].astype(int)
+        losses = self.losses[self.model, rows]
+        return (rows % 2 + losses.astype(int)) % 2 if isinstance(self, ClassifierMixin) else rows % 2 + np.sqrt(losses)
+
+
+def contained_in_race(kind: str, shape: str, models: int, n: int, tables: int) -> list[float]:
+    """Share of races whose set contains the best model, mean share of models in it, fits per candidate."""
+    mixin = ClassifierMixin if kind == "zero-one" else RegressorMixin
+    found, fits, rows = [], [], np.arange(n)
+    for number in range(tables):
+        losses = losses_of(kind, shape, models, n, np.random.default_rng([models, n, number]))
+        # The best model is not the first in the grid, to which ties go.
+        learner = type("Replay", (mixin, Replay), {"losses": losses[::-1]})
+        search = GridSearch(
+            learner(), {"model": list(range(models))}, criterion="race", loss=kind, refit=False, random_state=number
+        )
+        search.fit(rows[:, None].astype(float), rows % 2)
+        found.append(np.isin(np.arange(models), search.plausible_)[::-1])
+        fits.append(search.n_fits_ / models)
+    return [float(np.mean([s[0] for s in found])), float(np.mean(found)), float(np.mean(fits))]
+
+
 def contained_by_search(name: str, n: int, tables: int) -> list[float]:
     """Share of searches whose set contains the best candidate; the same of the best fitted model; mean share in it."""
     learner, parameter, values, classes = SEARCHES[name]
@@ -131,6 +172,7 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--tables", type=int, default=500)
     parser.add_argument("--searches", action="store_true")
+    parser.add_argument("--races", action="store_true")
     options = parser.parse_args()
     times, rows = options.tables, []
     if options.searches:
@@ -141,7 +183,16 @@ def main() -> None:
                 rows.append([name, str(n), *(f"{share:.3f}" for share in found[:2]), f"{found[2]:.0%}"])
         print("\n".join(table(["search", "n", "has the best", "has the best fitted", "candidates in it"], rows)))
         return
-    for case in [(k, s, m, n) for k in KINDS for s in SHAPES for m in MODELS for n in SIZES]:
+    cases = [(k, s, m, n) for k in KINDS for s in SHAPES for m in MODELS for n in SIZES]
+    if options.races:
+        for case in cases:
+            key = f"race {case} {times}"
+            found = remembered(options.results, key, lambda c=case: contained_in_race(*c, times))
+            words = [f"{found[0]:.3f}", f"{found[1]:.0%}", f"{found[2]:.1f}"]
+            rows.append([case[0], case[1], str(case[2]), str(case[3]), *words])
+        print("\n".join(table(["loss", "models are", "models", "n", "has the best", "in it", "fits"], rows)))
+        return
+    for case in cases:
         found = remembered(options.results, f"{case} {times}", lambda c=case: contained(*c, times))
         pairs = [f"{found[i]:.3f}, {found[i + 1]:.0%}" for i in range(0, len(found), 2)]
         rows.append([case[0], case[1], str(case[2]), str(case[3]), *pairs])
