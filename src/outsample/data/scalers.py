@@ -55,7 +55,9 @@ class Rescaling:
         return Rescaling(np.arange(len(at)), self.scale[at], self.constant[at], self.doubtful[at], self.plain)
 
     def of_columns(self, columns: Rows) -> Rescaling:
-        """The same for some of the columns."""
+        """The same for some of the columns, in order."""
+        if len(columns) == self.scale.shape[1]:
+            return self
         return replace(self, scale=self.scale[:, columns], constant=self.constant[:, columns])
 
 
