@@ -96,6 +96,9 @@ class Auto(Criterion):
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
         return criterion, (_note(criterion, why),)
 
+    def reads_all_off_one_fit(self, problem: Problem) -> bool:
+        return self.choice(problem)[0].name == LeaveOneOut.name
+
     def _curve(self, problem: Problem) -> RiskCurve:
         criterion, why = self.choice(problem)
         curve = criterion.curve(problem)

@@ -20,6 +20,7 @@ from outsample.problem import Question, ask
 from outsample.questions.contest import Outcome, outcome_of, problems_of
 from outsample.questions.endless import Endless, scan
 from outsample.questions.honest import honest_score
+from outsample.questions.own_setting import together
 from outsample.running.progress import Progress
 from outsample.running.run import RandomState
 from outsample.running.store import Store, StorePath
@@ -75,6 +76,12 @@ class Posed:
     def _outcome(self, question: Question) -> Outcome:
         if isinstance(self.settings, Endless):
             return scan(question, self.estimator, self.settings, self.criterion, self.rule)
+        if self.fast and self.own is not None:
+            both = together(
+                question, self.estimator, self.settings, self.own, self.criterion, self.rule, self.error_score
+            )
+            if both is not None:
+                return replace(both, default=self.default)
         found = outcome_of(
             question,
             self.estimator,

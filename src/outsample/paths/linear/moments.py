@@ -92,11 +92,20 @@ class RidgeOfProducts:
     products : (p, p), G.
     covariances : (p, outputs), c.
     alphas : (models,)
+    decomposed : eigenvalues and eigenvectors of G, where they are known.
     """
 
-    def __init__(self, products: Floats, covariances: Floats, alphas: Floats) -> None:
+    def __init__(
+        self,
+        products: Floats,
+        covariances: Floats,
+        alphas: Floats,
+        decomposed: tuple[Floats, Floats] | None = None,
+    ) -> None:
         self.products, self.covariances, self.alphas = products, covariances, alphas
-        self.values, self.axes = np.linalg.eigh(products)
+        found = np.linalg.eigh(products) if decomposed is None else decomposed
+        self.values: Floats = found[0]
+        self.axes: Floats = found[1]
 
     @property
     def sound(self) -> bool:

@@ -110,7 +110,7 @@ class RowPenalties:
 
     @cached_property
     def _told_apart(self) -> tuple[Rows, Floats]:
-        """(all values of α, those first which say most of functions of α; triangular factor (n, models) of the functions).
+        """(all values of α, those first which say most of functions of α; their triangular factor (n, models)).
 
         The first n values determine the functions at all others up to rounding.
         """
@@ -123,7 +123,10 @@ class RowPenalties:
         return order, triangle[size > _ROUNDING * size.max(initial=0.0)]
 
     def _series(self, rows: Floats, change: Floats, alpha: float) -> Floats:
-        """What the change adds at one α, (rows, 1 + outputs): Σ αᵏ xᵀ(P diag(change))ᵏPd, P = (G + αI)⁻¹, x = d or c."""
+        """What the change adds at one α, (rows, 1 + outputs): Σ αᵏ xᵀ(PC)ᵏPd, x = d or c.
+
+        P = (G + αI)⁻¹, and C is the diagonal matrix of the changes.
+        """
         more = np.zeros((len(rows), 1 + self._covariances.shape[1]))
         if alpha == 0.0:
             return more
