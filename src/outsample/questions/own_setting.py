@@ -15,14 +15,12 @@ from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import Criterion
 from outsample.criteria.race import Race
-from outsample.curve.left_out import LARGEST_TABLE
 from outsample.curve.race_record import RaceRecord
-from outsample.curve.risk_curve import Rule
 from outsample.data.learners import FitError
 from outsample.evidence.rows import FoldFits, FoldJudge
 from outsample.evidence.standings import standings
 from outsample.problem import Problem, Question
-from outsample.questions.contest import Outcome, choice, judged, problems_of
+from outsample.questions.contest import Outcome, problems_of
 from outsample.running.arrays import Floats
 from outsample.running.progress import silent
 
@@ -30,37 +28,6 @@ from outsample.running.progress import silent
 FEW = 4
 # Criteria that fit every setting once.
 ONE_FIT = ("alo", "oob")
-
-
-def together(
-    question: Question,
-    estimator: BaseEstimator,
-    settings: list[dict[str, Any]],
-    own: dict[str, Any],
-    criterion: Criterion,
-    rule: Rule,
-    error_score: float | str,
-) -> Outcome | None:
-    """The outcome, with the losses of the estimator's own setting, where one fit tells about it and all candidates.
-
-    None where it does not, where some setting fails, or where the table of losses would become too large to be kept.
-    """
-    if (len(settings) + 1) * question.n_samples > LARGEST_TABLE:
-        return None
-    posed = problems_of(question, estimator, [*settings, own])
-    problem, branch = posed[0]
-    one_path = len(posed) == 1 and len(branch.path.pieces()) == 1 and branch.path.ordered and not branch.path.refits
-    if not one_path or not criterion.reads_all_off_one_fit(problem):
-        return None
-    try:
-        curve, positions, taken = judged(posed, criterion, "raise")
-    except (FitError, ValueError, TypeError):
-        return None
-    candidates = np.flatnonzero(positions < len(settings))
-    losses = None if curve.left_out is None else curve.left_out.losses
-    reference = None if losses is None else losses[np.flatnonzero(positions == len(settings))[0]].copy()
-    curve, positions = curve.take(candidates), positions[candidates]
-    return Outcome(curve, positions, choice(curve, positions, taken, rule), error_score, reference=reference)
 
 
 def with_reference(

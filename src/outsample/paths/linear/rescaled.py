@@ -32,9 +32,12 @@ class RescaledRidge:
         self._weight = np.ones(len(table)) if weight is None else np.asarray(weight, dtype=np.float64)
         # Beside an intercept the coefficient of a constant column is zero.
         self._columns = np.flatnonzero(np.ptp(table, axis=0) > 0) if intercept else np.arange(table.shape[1])
-        varying = np.asarray(table[:, self._columns], dtype=np.float64)
-        self._rows = varying - np.average(varying, axis=0, weights=self._weight) if intercept else varying
-        self._products = (self._rows * self._weight[:, None]).T @ self._rows
+        every = len(self._columns) == table.shape[1]
+        varying = np.asarray(table if every else table[:, self._columns], dtype=np.float64)
+        mean = varying.mean(axis=0) if weight is None else np.average(varying, axis=0, weights=weight)
+        self._rows = varying - mean if intercept else varying
+        weighted = self._rows if weight is None else self._rows * self._weight[:, None]
+        self._products = weighted.T @ self._rows
 
     @cached_property
     def sound(self) -> bool:
