@@ -70,7 +70,7 @@ class RowPenalties:
         for part in near:
             for some in _stacks(part, _BLOCK // max(1, p)):
                 yield some, *self._of_near(rows[some], squares[some])
-        for some in _stacks(far, _STACK // max(1, p * p)):
+        for some in _stacks(far, _STACK // max(1, p * p * len(self._alphas))):
             yield some, *self._of_far(rows[some], squares[some])
 
     def _of_near(self, rows: Floats, squares: Floats) -> tuple[Floats, Floats]:
@@ -151,15 +151,12 @@ class RowPenalties:
 
     def _of_far(self, rows: Floats, squares: Floats) -> tuple[Floats, Floats]:
         """Leverages and fits of rows whose D are far from the identity: a system of p equations each for every α."""
-        leverages = np.empty((len(self._alphas), len(rows)))
-        fits = np.empty((*leverages.shape, self._covariances.shape[1]))
-        diagonal = np.arange(rows.shape[1])
-        for m, alpha in enumerate(self._alphas):
-            matrices = np.broadcast_to(self._products, (len(rows), *self._products.shape)).copy()
-            matrices[:, diagonal, diagonal] += alpha * squares
-            solved = np.linalg.solve(matrices, rows[..., None])[..., 0]
-            leverages[m], fits[m] = np.einsum("ij,ij->i", rows, solved), solved @ self._covariances
-        return leverages, fits
+        p = rows.shape[1]
+        matrices = np.broadcast_to(self._products, (len(self._alphas), len(rows), p, p)).copy()
+        diagonal = np.arange(p)
+        matrices[..., diagonal, diagonal] += self._alphas[:, None, None] * squares
+        solved = np.linalg.solve(matrices, rows[..., None])[..., 0]
+        return np.einsum("ij,mij->mi", rows, solved), solved @ self._covariances
 
 
 def _share(alpha: float, values: Floats) -> float:
