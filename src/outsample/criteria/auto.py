@@ -36,7 +36,7 @@ class Auto(Criterion):
     learner                                                             what is taken
     ==================================================================  ================================================
     nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit
-    Gaussian processes; behind a scaler too
+    Gaussian processes; neighbours and ridge behind a scaler too
     forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
