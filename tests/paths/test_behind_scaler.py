@@ -63,6 +63,14 @@ def test_ridge_against_refits(kind, weighted):
         _check(path, X, y, folds, weight=weight)
 
 
+@pytest.mark.parametrize("kind", TABLES)
+def test_many_alphas_against_refits(kind):
+    X = _table(kind)
+    y = X.sum(axis=1) + np.random.default_rng(1).normal(size=len(X))
+    path = find_path(make_pipeline(StandardScaler(), Ridge()), "ridge__alpha", np.logspace(-2, 5, 25).tolist())
+    _check(path, X, y, np.arange(len(X)))
+
+
 @pytest.mark.parametrize(
     ("scaler", "ridge"),
     [({"with_mean": False}, {}), ({"with_std": False}, {}), ({"with_mean": False}, {"fit_intercept": False})],

@@ -225,3 +225,19 @@ def test_several_metrics_without_refit_choose_nothing(table):
         KNeighborsClassifier(), {"n_neighbors": [1, 5]}, scoring=["accuracy", "f1"], refit=False, criterion="kfold"
     ).fit(*table)
     assert not hasattr(search, "verdict_")
+
+
+def test_one_fit_tells_about_the_reference_and_all_candidates():
+    X, y = load_diabetes(return_X_y=True)
+    learner, alphas = make_pipeline(StandardScaler(), Ridge()), [0.1, 10.0, 100.0]
+    search = GridSearch(learner, {"ridge__alpha": alphas}, loss="squared", refit=False).fit(X, y)
+    among = GridSearch(learner, {"ridge__alpha": [*alphas, 1.0]}, loss="squared", refit=False).fit(X, y)
+    assert search.n_fits_ == 1
+    assert list(search.cv_results_["param_ridge__alpha"]) == alphas
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], among.cv_results_["mean_test_score"][:3], rtol=1e-11
+    )
+    place = next(i for i, setting in enumerate(among.curve_.params) if setting["ridge__alpha"] == 1.0)
+    theirs = among.curve_.left_out.losses[place]
+    np.testing.assert_allclose(search._decisive_outcome.reference, theirs, rtol=1e-9)
+    assert f"{OWN} (ridge__alpha=1.0)" in search.verdict_

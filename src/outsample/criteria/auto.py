@@ -41,7 +41,7 @@ class Auto(Criterion):
     learner                                                             what is taken
     ==================================================================  ================================================
     nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit
-    Gaussian processes; behind a scaler too
+    Gaussian processes; neighbours and ridge behind a scaler too
     forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
@@ -102,6 +102,9 @@ class Auto(Criterion):
         elif len(problems) > 1 and names != {Race.name}:
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
         return criterion, (_note(criterion, why),)
+
+    def reads_all_off_one_fit(self, problem: Problem) -> bool:
+        return self.choice(problem)[0].name == LeaveOneOut.name
 
     def _curve(self, problem: Problem) -> RiskCurve:
         criterion, why = self.choice(problem)

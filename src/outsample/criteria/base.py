@@ -85,6 +85,10 @@ class Criterion(ABC):
         """
         raise NotImplementedError
 
+    def reads_all_off_one_fit(self, problem: Problem) -> bool:
+        """Whether it is known that one fit tells about rows left out by all models, so that one more costs little."""
+        return False
+
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
 

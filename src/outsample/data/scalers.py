@@ -55,7 +55,9 @@ class Rescaling:
         return Rescaling(np.arange(len(at)), self.scale[at], self.constant[at], self.doubtful[at], self.plain)
 
     def of_columns(self, columns: Rows) -> Rescaling:
-        """The same for some of the columns."""
+        """The same for some of the columns, in order."""
+        if len(columns) == self.scale.shape[1]:
+            return self
         return replace(self, scale=self.scale[:, columns], constant=self.constant[:, columns])
 
 
@@ -95,27 +97,30 @@ def rescaling(scaler: StandardScaler, Z: Any, folds: Array) -> Rescaling:
     size = np.bincount(fold)
     first, second = _sums(table - centre, fold, size)
     left = (len(table) - size)[:, None]
-    mean = -first / left
-    variance = (second.sum(axis=0) - second) / left - np.square(mean)
     whole = second.sum(axis=0) / len(table)
-    doubtful = variance < _TOO_LITTLE * whole
+    variance = np.subtract(len(table) * whole, second, out=second)
+    variance /= left
+    first /= left
+    variance -= np.square(first, out=first)
+    little = variance < _TOO_LITTLE * whole
     constant = np.zeros(shape, bool)
     constant[:, np.ptp(table, axis=0) == 0] = True
-    for k, j in zip(*np.nonzero(doubtful & ~constant), strict=True):
+    for k, j in zip(*np.nonzero(little & ~constant), strict=True):
         constant[k, j] = np.ptp(table[fold != k, j]) == 0
-    doubtful |= variance * np.square(scaler.scale_) <= _least_variance(scaler, len(table))
-    doubtful &= ~constant
+    doubtful = (little | (variance <= _least_variance(scaler, len(table)) / np.square(scaler.scale_))) & ~constant
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(constant, 1.0 / scaler.scale_, np.sqrt(np.maximum(variance, 0.0) / whole))
-    return Rescaling(fold, np.where(doubtful, 1.0, scale), constant, doubtful.any(axis=1))
+        scale = np.sqrt(np.maximum(np.divide(variance, whole, out=variance), 0.0, out=variance), out=variance)
+    np.copyto(scale, 1.0 / scaler.scale_, where=constant)
+    np.copyto(scale, 1.0, where=doubtful)
+    return Rescaling(fold, scale, constant, doubtful.any(axis=1))
 
 
 def _sums(table: Floats, fold: Rows, size: Rows) -> tuple[Floats, Floats]:
     """Sums of the columns and of their squares over the rows of each fold, (folds, p) each."""
-    order = np.argsort(fold, kind="stable")
-    rows = table[order]
-    squares = np.square(rows)
+    rows = table
+    if (np.diff(fold) < 0).any():
+        rows = table[np.argsort(fold, kind="stable")]
     if len(size) == len(table):
-        return rows, squares
-    starts = np.cumsum(size) - size
-    return np.add.reduceat(rows, starts, axis=0), np.add.reduceat(squares, starts, axis=0)
+        return rows, np.square(rows)
+    parts = np.split(rows, np.cumsum(size)[:-1])
+    return np.stack([part.sum(axis=0) for part in parts]), np.stack([np.einsum("ij,ij->j", p, p) for p in parts])

@@ -80,6 +80,17 @@ def outcome_of(
 ) -> Outcome:
     """Estimate every setting, and choose by the rule; the estimator's own setting is at position `default`."""
     posed = problems_of(question, estimator, settings, fast)
+    curve, positions, criterion = judged(posed, criterion, error_score, default)
+    if not curve.ordered:
+        curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
+        positions = positions[order]
+    return Outcome(curve, positions, choice(curve, positions, criterion, rule), error_score)
+
+
+def judged(
+    posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str, default: int | None = None
+) -> tuple[RiskCurve, Positions, Criterion]:
+    """(curve over all settings, where each stands in the user's order, the criterion that was settled on)."""
     criterion, remarks = criterion.settled([problem for problem, _ in posed])
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
@@ -87,11 +98,7 @@ def outcome_of(
             curve, positions = _raced(posed, criterion, error_score, default)
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
-    curve = replace(curve, notes=(*remarks, *curve.notes))
-    if not curve.ordered:
-        curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
-        positions = positions[order]
-    return Outcome(curve, positions, choice(curve, positions, criterion, rule), error_score)
+    return replace(curve, notes=(*remarks, *curve.notes)), positions, criterion
 
 
 def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: Rule) -> int:

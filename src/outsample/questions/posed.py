@@ -14,10 +14,12 @@ from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import Criterion
 from outsample.curve.error_estimate import ErrorEstimate
+from outsample.curve.left_out import LARGEST_TABLE
 from outsample.curve.risk_curve import Rule
+from outsample.data.learners import FitError
 from outsample.data.tables import Table
 from outsample.problem import Question, ask
-from outsample.questions.contest import Outcome, outcome_of, problems_of
+from outsample.questions.contest import Outcome, choice, judged, outcome_of, problems_of
 from outsample.questions.endless import Endless, scan
 from outsample.questions.honest import honest_score
 from outsample.running.progress import Progress
@@ -75,6 +77,9 @@ class Posed:
     def _outcome(self, question: Question) -> Outcome:
         if isinstance(self.settings, Endless):
             return scan(question, self.estimator, self.settings, self.criterion, self.rule)
+        both = None if self.own is None else self._beside_own(question, self.settings, self.own)
+        if both is not None:
+            return both
         found = outcome_of(
             question,
             self.estimator,
@@ -86,6 +91,30 @@ class Posed:
             self.default,
         )
         return replace(found, default=self.default)
+
+    def _beside_own(self, question: Question, settings: list[dict[str, Any]], own: dict[str, Any]) -> Outcome | None:
+        """The outcome with the losses of the estimator's own setting, where one fit tells about it and all candidates.
+
+        None where it does not, where some setting fails, or where the table of losses would become too large to be
+        kept.
+        """
+        if not self.fast or (len(settings) + 1) * question.n_samples > LARGEST_TABLE:
+            return None
+        posed = problems_of(question, self.estimator, [*settings, own])
+        problem, branch = posed[0]
+        one_path = len(posed) == 1 and len(branch.path.pieces()) == 1 and branch.path.ordered and not branch.path.refits
+        if not one_path or not self.criterion.reads_all_off_one_fit(problem):
+            return None
+        try:
+            curve, positions, taken = judged(posed, self.criterion, "raise")
+        except (FitError, ValueError, TypeError):
+            return None
+        candidates, (model,) = np.flatnonzero(positions < len(settings)), np.flatnonzero(positions == len(settings))
+        losses = None if curve.left_out is None else curve.left_out.losses
+        reference = None if losses is None else losses[model].copy()
+        curve, positions = curve.take(candidates), positions[candidates]
+        best = choice(curve, positions, taken, self.rule)
+        return Outcome(curve, positions, best, self.error_score, self.default, reference)
 
     def _facts(self, question: Question) -> dict[str, Any]:
         """What tells this search from others, for its store."""

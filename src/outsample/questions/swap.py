@@ -271,7 +271,7 @@ class Search(Asked, Fitted):
         told.posed = told.posed.told(tasks, None)
         told.find(self.honest)
         posed = told.posed
-        if posed.own is not None:
+        if posed.own is not None and told.outcome.reference is None:
             beside_them = with_reference(told.outcome, posed.question, posed.estimator, posed.own, posed.criterion)
             told.outcomes[posed.chosen_by] = beside_them
         tasks.close()

@@ -14,6 +14,7 @@ from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
 from outsample.estimators import LeadingColumns
 from outsample.losses.pointwise import SquaredLoss
 from outsample.paths.dispatch import find_path
+from outsample.paths.linear import fits
 
 ALPHAS = np.logspace(-2, 4, 12)
 
@@ -120,3 +121,29 @@ def test_memory_grows_with_the_table_and_not_with_the_number_of_models(criterion
     few, many = peak(10), peak(60)
     assert many < 2 * X.nbytes
     assert many - few < 0.5 * X.nbytes
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_basis_that_is_not_held_against_one_that_is(monkeypatch, weighted, intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 4)) + 3
+    y = X @ rng.normal(size=4) + rng.normal(size=5000)
+    # The first row determines its own fit nearly.
+    X[0] *= 1e3
+    weight = rng.uniform(0.5, 2, 5000) if weighted else None
+    path = find_path(Ridge(fit_intercept=intercept), "alpha", [1e-3, 1.0, 1e4])
+    held = path.bind(X, None, weight)
+    monkeypatch.setattr(fits, "_WORTH_KEEPING", 0)
+    made = path.bind(X, None, weight)
+    assert isinstance(made.blocks[0].fits._source, fits.Directions)
+    for ours, theirs in [
+        (made.fitted(y[None]), held.fitted(y[None])),
+        (made.left_out_predictions(y, np.arange(5000)), held.left_out_predictions(y, np.arange(5000))),
+        (made.left_out_predictions(y, np.arange(5000) % 7), held.left_out_predictions(y, np.arange(5000) % 7)),
+        (made.moments(y[None], 0.0), held.moments(y[None], 0.0)),
+        *((getattr(made.smoother, name), getattr(held.smoother, name)) for name in ("leverages", "row_sums", "slack")),
+        (made.smoother.mean_row_sum(weight), held.smoother.mean_row_sum(weight)),
+        (np.stack(made.smoother.norms()), np.stack(held.smoother.norms())),
+    ]:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-9 * np.abs(theirs).max())

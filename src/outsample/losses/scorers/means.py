@@ -165,7 +165,9 @@ class SkillForm(OutputForm):
         return np.where(mean == 0, 1.0, np.where(of_constant == 0, 0.0, share))
 
     def _value(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
-        losses, constant = self._parts(y, prediction, weight)
+        return self._value_of(y, *self._parts(y, prediction, weight), weight)
+
+    def _value_of(self, y: Array, losses: Floats, constant: Floats, weight: Floats | None) -> Floats:
         mean, base = mean_of_rows(losses, weight), mean_of_rows(constant, weight)
         known = self._told_apart(y, base)
         if self.loss.squared and not self.centred and weight is None:
@@ -184,8 +186,10 @@ class SkillForm(OutputForm):
         mean, base = mean_of_rows(losses, weight)[..., None], mean_of_rows(constant, weight)[..., None]
         known = base > 0
         base = np.where(known, base, 1.0)
-        influence = np.where(known, mean / base * (constant / base - 1) - (losses - mean) / base, 0.0)
-        return self._value(y, prediction, weight)[..., None] + influence
+        rows = mean / base * (constant / base - 1) - (losses - mean) / base
+        rows = rows if known.all() else np.where(known, rows, 0.0)
+        rows += self._value_of(y, losses, constant, weight)[..., None]
+        return rows
 
     def _permuted_mean(self, pool: Array, prediction: Array, mass: Floats | None) -> Floats | None:
         base = mean_of_rows(self.loss.losses(pool, self.loss.constant(pool, None)), None)

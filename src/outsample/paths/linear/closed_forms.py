@@ -148,7 +148,7 @@ class _FoldSolver:
 
     def __init__(self, fits: LinearFits, rows: NDArray[np.intp]) -> None:
         self._fits = fits
-        self._basis = fits.basis[rows]
+        self._basis = fits.directions(rows)
         weight = np.ones(len(rows)) if fits.weight is None else fits.weight[rows]
         self._root = np.sqrt(weight)
         self._scaled = self._basis * self._root[:, None]

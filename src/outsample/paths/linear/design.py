@@ -70,7 +70,7 @@ class LinearDesign(Design):
         self.blocks = tuple(blocks)
         self.classes, self.weight = classes, weight
         self.n_models = sum(len(block.models) for block in self.blocks)
-        self.n_samples = len(self.blocks[0].fits.basis)
+        self.n_samples = self.blocks[0].fits.n_samples
         self._refitted, self._make_rescaled = refitted, rescaled
         self.abilities = replace(self.abilities, leaves_out=refitted is not None)
 
@@ -101,7 +101,7 @@ class LinearDesign(Design):
         blocks, targets = self._some(models), as_targets(y)
         scaled = [block.fits.kept * block.fits.coefficients(targets) for block in blocks]
         for rows in self.blocks[0].fits.row_blocks():
-            parts = [share @ block.fits.basis[rows].T for share, block in zip(scaled, blocks, strict=True)]
+            parts = [share @ block.fits.directions(rows).T for share, block in zip(scaled, blocks, strict=True)]
             yield rows, joined(blocks, parts)
 
     def left_out_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:

@@ -24,6 +24,9 @@ CANCELLATION = 1e-3
 _INSIDE = 1e-20
 # Rows evaluated at a time; fixed, so that sums over rows have the same bits whatever the number of models and draws.
 ROWS_AT_ONCE = 2048
+# Numbers of a basis that is made once and kept; those of a larger one are made anew, which is faster than to have that
+# much memory from the system.
+_WORTH_KEEPING = 2**22
 
 
 class LinearFits:
@@ -43,16 +46,40 @@ class LinearFits:
 
     def __init__(
         self,
-        basis: Floats,
+        basis: Floats | Directions,
         kept: Floats,
         lost: Floats,
         weight: Floats | None,
         constant: bool,
         limit: Callable[[], Floats] | None = None,
     ) -> None:
-        self.basis, self.kept, self.lost, self.weight = basis, kept, lost, weight
+        if isinstance(basis, Directions) and basis.shape[0] * basis.shape[1] <= _WORTH_KEEPING:
+            basis = basis.whole()
+        self._source = basis
+        self.kept, self.lost, self.weight = kept, lost, weight
+        self.n_samples, self.n_directions = basis.shape
         self.constant, self._limit = constant, limit
         self._last: tuple[Floats, Floats] | None = None
+        self._latest: tuple[slice, Floats] | None = None
+
+    @cached_property
+    def basis(self) -> Floats:
+        """The whole basis, (n, r)."""
+        return self._source.whole() if isinstance(self._source, Directions) else self._source
+
+    def directions(self, rows: Any) -> Floats:
+        """Some rows of the basis, (rows, r); those of the last slice are kept, because several ask for them."""
+        if not isinstance(self._source, Directions) or not isinstance(rows, slice):
+            return self._source[rows]
+        latest = self._latest
+        if latest is None or latest[0] != rows:
+            self._latest = latest = rows, self._source[rows]
+        return latest[1]
+
+    def _projected(self, values: Floats) -> Floats:
+        """Lᵀ times values."""
+        source = self._source
+        return np.asarray(source.projected(values) if isinstance(source, Directions) else source.T @ values)
 
     def coefficients(self, y: Floats) -> Floats:
         """Lᵀ W y, (r,) or (r, outputs).
@@ -61,10 +88,10 @@ class LinearFits:
         are orthogonal to it only up to rounding.
         """
         if not self.constant:
-            return np.asarray(self.basis.T @ self._weighted(y))
+            return self._projected(self._weighted(y))
         mean = np.average(y, axis=0, weights=self.weight)
-        coefficients = np.asarray(self.basis.T @ self._weighted(y - mean))
-        coefficients[0] += mean / self.basis[0, 0]
+        coefficients = self._projected(self._weighted(y - mean))
+        coefficients[0] += mean / self.directions(slice(1))[0, 0]
         return coefficients
 
     def _weighted(self, y: Floats) -> Floats:
@@ -85,14 +112,14 @@ class LinearFits:
         sums = np.zeros((len(self.kept), 2))
         weight = np.ones(len(y)) if self.weight is None else self.weight
         for rows in self.row_blocks():
-            fitted = scaled @ self.basis[rows].T
+            fitted = scaled @ self.directions(rows).T
             sums[:, 0] += np.square(y[rows] - fitted) @ weight[rows]
             sums[:, 1] += np.square(fitted - center) @ weight[rows]
         return np.asarray(sums / weight.sum())
 
     def row_blocks(self) -> Iterator[slice]:
         """The rows, a few at a time: nothing of the size models × rows need be held."""
-        n = len(self.basis)
+        n = self.n_samples
         return (slice(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, n, ROWS_AT_ONCE))
 
     def leverages(self, rows: slice) -> Floats:
@@ -101,15 +128,15 @@ class LinearFits:
 
     def mean_leverage(self, weight: Floats | None) -> Floats:
         """Mean of the leverages under other weights, (models,): of each direction a model keeps the same everywhere."""
-        total = np.zeros(self.basis.shape[1])
+        total = np.zeros(self.n_directions)
         for rows in self.row_blocks():
             energy = self._energy(rows)
             total += energy.sum(axis=0) if weight is None else weight[rows] @ energy
-        return np.asarray(self.kept @ total / (len(self.basis) if weight is None else weight.sum()))
+        return np.asarray(self.kept @ total / (self.n_samples if weight is None else weight.sum()))
 
     def row_sums(self, rows: slice) -> Floats:
         """S 1 at some rows, (models, rows)."""
-        basis = self.basis[rows]
+        basis = self.directions(rows)
         if self.constant:
             return np.broadcast_to(1.0, (len(self.kept), len(basis)))
         return combined(self.kept, self._sums, basis)
@@ -117,26 +144,27 @@ class LinearFits:
     @cached_property
     def _sums(self) -> Floats:
         """Lᵀ W 1, (r,)."""
-        return np.asarray(self.basis.sum(axis=0) if self.weight is None else self.weight @ self.basis)
+        return self._projected(np.ones(self.n_samples) if self.weight is None else self.weight)
 
     def mean_row_sum(self, weight: Floats | None) -> Floats:
         """Mean of S 1 under other weights, (models,)."""
         if self.constant:
             return np.ones(len(self.kept))
-        mean = self.basis.mean(axis=0) if weight is None else weight @ self.basis / weight.sum()
+        share = np.ones(self.n_samples) if weight is None else weight
+        mean = self._projected(share) / share.sum()
         return np.asarray((self.kept * self._sums) @ mean)
 
     @cached_property
     def _highest(self) -> Floats:
         """Leverages of a model that keeps as much of each direction as any model does, (n,)."""
-        most, highest = self.kept.max(axis=0), np.empty(len(self.basis))
+        most, highest = self.kept.max(axis=0), np.empty(self.n_samples)
         for rows in self.row_blocks():
             highest[rows] = self._energy(rows) @ most
         return highest
 
     def squared_norms(self, rows: slice) -> Floats:
         """Σ_j S_ij² at some rows, (models, rows): Σ_k kept_k² L_ik² without weights, else ‖row i of L kept LᵀW‖²."""
-        basis = self.basis[rows]
+        basis = self.directions(rows)
         if self.weight is None:
             return np.asarray(np.square(self.kept) @ np.square(basis).T)
         each = (basis * kept for kept in self.kept)
@@ -146,15 +174,15 @@ class LinearFits:
     def _metric(self) -> Floats:
         """Lᵀ W² L, (r, r)."""
         assert self.weight is not None
-        metric = np.zeros((self.basis.shape[1],) * 2)
+        metric = np.zeros((self.n_directions,) * 2)
         for rows in self.row_blocks():
-            scaled = self.basis[rows] * self.weight[rows, None]
+            scaled = self.directions(rows) * self.weight[rows, None]
             metric += scaled.T @ scaled
         return metric
 
     def _energy(self, rows: Any) -> Floats:
         """w_i L_ik² of some rows, (rows, r): the leverage of row i along direction k."""
-        energy = np.square(self.basis[rows])
+        energy = np.square(self.directions(rows))
         if self.weight is not None:
             energy *= self.weight[rows, None]
         return np.asarray(energy)
@@ -182,7 +210,7 @@ class LinearFits:
     def _slack_outside(self) -> Floats:
         """1 − leverage at the tight rows of a fit that keeps the whole basis, (tight rows,)."""
         outside = np.zeros(len(self.tight))
-        for some in chunks(self.basis[self.tight]):
+        for some in chunks(self.directions(self.tight)):
             outside[some] = np.square(self.outside(self.tight[some])).sum(axis=1)
         return outside
 
@@ -192,7 +220,7 @@ class LinearFits:
         Projected twice, because U is orthonormal up to rounding only.
         """
         if self.reproduced[rows].all():
-            return np.zeros((len(rows), len(self.basis)))
+            return np.zeros((len(rows), self.n_samples))
         orthonormal = scaled_rows(self.basis, self.weight)
         outside = -orthonormal[rows] @ orthonormal.T
         outside[np.arange(len(rows)), rows] += 1.0
@@ -211,8 +239,8 @@ class LinearFits:
 
         They are the rows of positive weight, if the basis has as many directions, or none.
         """
-        counted = np.ones(len(self.basis), bool) if self.weight is None else self.weight > 0
-        return np.asarray(counted & (self.basis.shape[1] >= counted.sum()))
+        counted = np.ones(self.n_samples, bool) if self.weight is None else self.weight > 0
+        return np.asarray(counted & (self.n_directions >= counted.sum()))
 
     def residuals(self, y: Floats, coefficients: Floats, rows: slice) -> Floats:
         """y − ŷ of one output at some rows, (models, rows), without cancellation where a row is nearly interpolated.
@@ -221,11 +249,11 @@ class LinearFits:
         ----------
         coefficients : those of y.
         """
-        residuals = combined(self.kept, coefficients, self.basis[rows])
+        residuals = combined(self.kept, coefficients, self.directions(rows))
         np.subtract(y[rows], residuals, out=residuals)
         tight = self.tight[self.tight_in(rows)] if len(self.tight) else self.tight
         if len(tight):
-            basis = self.basis[tight]
+            basis = self.directions(tight)
             # Exactly zero where the basis reproduces every label.
             outside = np.where(self.reproduced[tight], 0.0, y[tight] - basis @ coefficients)
             residuals[:, tight - rows.start] = outside + combined(self.lost, coefficients, basis)
@@ -233,7 +261,7 @@ class LinearFits:
 
     def of_models(self, models: Any) -> LinearFits:
         """The fits of some models."""
-        return LinearFits(self.basis, self.kept[models], self.lost[models], self.weight, self.constant, self._limit)
+        return LinearFits(self._source, self.kept[models], self.lost[models], self.weight, self.constant, self._limit)
 
 
 def combined(shares: Floats, coefficients: Floats, basis: Floats) -> Floats:
@@ -274,26 +302,69 @@ class CentredRows:
             means /= weight.sum()
         return cls(X, means, weight)
 
-    def __getitem__(self, rows: slice) -> Floats:
+    def __getitem__(self, rows: Any) -> Floats:
         return np.asarray(self.X[rows] - self.means, dtype=np.float64)
 
     def scaled_blocks(self) -> Iterator[Floats]:
         """√w times the rows, a few at a time."""
-        for rows in self._blocks():
+        for rows in self.blocks():
             yield scaled_rows(self[rows], None if self.weight is None else self.weight[rows])
 
-    def along(self, axes: Floats, constant: bool) -> Floats:
-        """The rows times `axes` (p, r), (n, r), with the constant direction in front where that is asked for."""
-        n = len(self.X)
-        whole = np.empty((n, axes.shape[1] + constant))
-        if constant:
-            whole[:, 0] = (float(n) if self.weight is None else float(self.weight.sum())) ** -0.5
-        for rows in self._blocks():
-            whole[rows, int(constant) :] = self[rows] @ axes
-        return whole
-
-    def _blocks(self) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
+        """All rows, a few at a time."""
         return (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.X), ROWS_AT_ONCE))
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Rows times axes, computed a few at a time where they are needed: a basis that need not be held.
+
+    Attributes
+    ----------
+    rows : (n, p)
+    axes : (p, r)
+    constant : whether the constant direction stands in front of these.
+    """
+
+    rows: CentredRows
+    axes: Floats
+    constant: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, number of directions)."""
+        return len(self.rows.X), self.axes.shape[1] + self.constant
+
+    @property
+    def _level(self) -> float:
+        """The constant direction."""
+        weight = self.rows.weight
+        return float((self.shape[0] if weight is None else weight.sum()) ** -0.5)
+
+    def __getitem__(self, rows: Any) -> Floats:
+        """Some rows of the basis, (rows, r)."""
+        own = self.rows[rows]
+        if not self.constant:
+            return own @ self.axes
+        found = np.empty((len(own), self.shape[1]))
+        found[:, 0] = self._level
+        found[:, 1:] = own @ self.axes
+        return found
+
+    def whole(self) -> Floats:
+        """The basis, (n, r)."""
+        found = np.empty(self.shape)
+        for rows in self.rows.blocks():
+            found[rows] = self[rows]
+        return found
+
+    def projected(self, values: Floats) -> Floats:
+        """The transposed basis times values (n,) or (n, outputs), (r,) or (r, outputs)."""
+        total = np.zeros((len(self.axes), *values.shape[1:]))
+        for rows in self.rows.blocks():
+            total += self.rows[rows].T @ values[rows]
+        found = self.axes.T @ total
+        return np.concatenate([self._level * values.sum(axis=0)[None], found]) if self.constant else found
 
 
 def centred(X: Floats, weight: Floats | None, intercept: bool) -> tuple[Floats, Floats]:
@@ -342,7 +413,7 @@ def row_norms(fits: LinearFits, rows: slice) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = np.maximum(norms - np.square(leverages), 0.0) / np.square(slack)
     tight = fits.tight[fits.tight_in(rows)]
-    for some in chunks(fits.basis[tight]):
+    for some in chunks(fits.directions(tight)):
         at = tight[some] - rows.start
         left_out[:, at] = np.where(
             slack[:, at] < CANCELLATION, _of_tight(fits, tight[some], slack[:, at]), left_out[:, at]
@@ -352,7 +423,7 @@ def row_norms(fits: LinearFits, rows: slice) -> tuple[Floats, Floats]:
 
 def _of_tight(fits: LinearFits, rows: NDArray[np.intp], slack: Floats) -> Floats:
     """The squared norms of left-out weights from what is lost, (models, rows); `slack` is that of these rows."""
-    basis, outside = fits.basis[rows], fits.outside(rows)
+    basis, outside = fits.directions(rows), fits.outside(rows)
     answer = np.zeros((len(fits.lost), len(rows)))
     for m in np.flatnonzero((slack < CANCELLATION).any(axis=1)):
         lost = fits.lost[m]

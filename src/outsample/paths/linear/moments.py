@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from outsample.running.arrays import NUMBERS_AT_ONCE, Bools, Floats, Rows
+from outsample.paths.linear.row_penalties import RowPenalties
+from outsample.running.arrays import Bools, Floats, chunks
 from outsample.running.threads import cached_property
 
 # Largest ratio of eigenvalues of G + αD for which sums of products keep the digits wanted.
@@ -23,12 +24,6 @@ _DEPENDENT = 1e-13
 _PENALTY_ALONE = 1e10
 # A row with less slack, 1 − leverage, is refitted: the formula divides by it.
 _TOO_TIGHT = 1e-3
-# Relative error at which the steps for single rows end.
-_SOLVED = 1e-13
-# Rows whose error shrinks by less than this factor in a step are solved directly.
-_SLOW = 0.2
-# Numbers in a stack of matrices that are solved together.
-_STACK = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +92,20 @@ class RidgeOfProducts:
     products : (p, p), G.
     covariances : (p, outputs), c.
     alphas : (models,)
+    decomposed : eigenvalues and eigenvectors of G, where they are known.
     """
 
-    def __init__(self, products: Floats, covariances: Floats, alphas: Floats) -> None:
+    def __init__(
+        self,
+        products: Floats,
+        covariances: Floats,
+        alphas: Floats,
+        decomposed: tuple[Floats, Floats] | None = None,
+    ) -> None:
         self.products, self.covariances, self.alphas = products, covariances, alphas
-        self.values, self.axes = np.linalg.eigh(products)
+        found = np.linalg.eigh(products) if decomposed is None else decomposed
+        self.values: Floats = found[0]
+        self.axes: Floats = found[1]
 
     @property
     def sound(self) -> bool:
@@ -130,9 +134,7 @@ class RidgeOfProducts:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """(predictions of rows left out one by one (models, rows, outputs), rows for which digits are lost).
 
-        With d the row and D without it, one solution t of (G + αD)t = d gives what the formula for a change of rank one
-        needs. D is close to the identity, and P = (G + αI)⁻¹ is known, so that few steps of t ← P(d + α(I − D)t) reach
-        the last digit.
+        With d the row and D without it, the formula for a change of rank one needs dᵀ(G + αD)⁻¹d and dᵀ(G + αD)⁻¹c.
 
         Parameters
         ----------
@@ -143,78 +145,31 @@ class RidgeOfProducts:
         """
         # What leaving a row out takes from sums of products around the mean, and how far it moves the mean.
         away = np.ones(len(y)) if total is None else total / (total - weight)
-        level = 0.0 if total is None else -(weight / (total - weight))[:, None] * y
+        level = np.zeros_like(y) if total is None else -(weight / (total - weight))[:, None] * y
         own = (weight * away)[:, None] * y
         predictions = np.empty((len(self.alphas), *y.shape))
         doubtful = np.zeros(len(y), bool)
-        every = self._plain_leverages(rows) if squares is None else self._leverages(rows, squares)
-        for m, leverage, fit in every:
-            slack = 1.0 - weight * away * leverage
-            doubtful |= ~(slack > _TOO_TIGHT)
-            slack[doubtful] = 1.0
-            predictions[m] = level + (away / slack)[:, None] * (fit - leverage[:, None] * own)
+        blocks = self._plain_leverages(rows) if squares is None else self._penalties.blocks(rows, squares)
+        for some, leverages, fits in blocks:
+            slack = 1.0 - (weight * away)[some] * leverages
+            tight = ~(slack > _TOO_TIGHT)
+            doubtful[some] = tight.any(axis=0)
+            slack[tight] = 1.0
+            fits -= leverages[..., None] * own[some]
+            fits *= (away[some] / slack)[..., None]
+            predictions[:, some] = fits + level[some]
         return predictions, doubtful
 
-    def _plain_leverages(self, rows: Floats) -> Iterator[tuple[int, Floats, Floats]]:
-        """The same as `_leverages` where D is the identity: along the axes of G everything is diagonal."""
+    @cached_property
+    def _penalties(self) -> RowPenalties:
+        return RowPenalties(self.values, self.axes, ~self._dependent, self.products, self.covariances, self.alphas)
+
+    def _plain_leverages(self, rows: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
+        """The same as `RowPenalties.blocks` where D is the identity: along the axes of G everything is diagonal."""
         own = ~self._dependent
-        along, known = rows @ self.axes[:, own], self.axes[:, own].T @ self.covariances
+        axes, known = self.axes[:, own], self.axes[:, own].T @ self.covariances
         gains = 1.0 / (self.values[own] + self.alphas[:, None])
-        leverages = gains @ np.square(along).T
-        for m, gain in enumerate(gains):
-            yield m, leverages[m], along @ (gain[:, None] * known)
-
-    def _leverages(self, rows: Floats, squares: Floats) -> Iterator[tuple[int, Floats, Floats]]:
-        """(model, dᵀ(G + αD)⁻¹d (rows,), dᵀ(G + αD)⁻¹c (rows, outputs)) of every model."""
-        change, covariances = 1.0 - squares, self.covariances
-        farthest = np.abs(change).max(axis=1, initial=0.0)
-        order = np.argsort(farthest)
-        least, own = float(self.values.min(initial=np.inf)), ~self._dependent
-        step = max(1, NUMBERS_AT_ONCE // max(1, rows.shape[1]))
-        for m, alpha in enumerate(self.alphas):
-            inverse = (self.axes / (self.values + alpha)) @ self.axes.T if own.all() or alpha > 0 else None
-            first = (self.axes[:, own] / (self.values[own] + alpha)) @ self.axes[:, own].T
-            known = first @ covariances
-            leverage, fit = np.empty(len(rows)), np.empty((len(rows), covariances.shape[1]))
-            share = alpha / (least + alpha) if alpha > 0 else 0.0
-            slow = int(np.searchsorted(farthest[order] * share, _SLOW))
-            for start in range(0, slow, step):
-                some = order[start : min(start + step, slow)]
-                d, changed = rows[some], alpha * change[some]
-                t, rest = _few_steps(d @ first, changed, inverse, float(farthest[some[-1]] * share))
-                # Errors of first order in that of t cancel: cᵀA⁻¹d ≈ cᵀt + wᵀ(d − At) with w near A⁻¹c.
-                leverage[some] = np.einsum("ij,ij->i", d, t) + np.einsum("ij,ij->i", t, rest)
-                fit[some] = t @ covariances + rest @ known
-            for some in _in_stacks(order[slow:], rows.shape[1]):
-                t = self._solved(alpha, rows[some], squares[some])
-                leverage[some], fit[some] = np.einsum("ij,ij->i", rows[some], t), t @ covariances
-            yield m, leverage, fit
-
-    def _solved(self, alpha: float, rows: Floats, squares: Floats) -> Floats:
-        """(G + αD)⁻¹d of some rows, (rows, p), one matrix each."""
-        matrices = np.broadcast_to(self.products, (len(rows), *self.products.shape)).copy()
-        diagonal = np.arange(rows.shape[1])
-        matrices[:, diagonal, diagonal] += alpha * squares
-        return np.asarray(np.linalg.solve(matrices, rows[..., None])[..., 0])
-
-
-def _few_steps(t: Floats, changed: Floats, inverse: Floats | None, rate: float) -> tuple[Floats, Floats]:
-    """(A⁻¹d, what is left of d), (rows, p) each, with A = inverse⁻¹ − diag(changed), from t = inverse d.
-
-    The error shrinks by the factor `rate` in each step; at rate 0 there is none.
-    """
-    rest = changed * t
-    error = rate
-    while error * rate > _SOLVED:
-        assert inverse is not None
-        further = rest @ inverse
-        t += further
-        rest = changed * further
-        error *= rate
-    return t, rest
-
-
-def _in_stacks(rows: Rows, p: int) -> Iterator[Rows]:
-    """Rows, as many at a time as fit a stack of p × p matrices."""
-    step = max(1, _STACK // max(1, p * p))
-    return (rows[start : start + step] for start in range(0, len(rows), step))
+        for some in chunks(rows):
+            along = rows[some] @ axes
+            fits = np.stack([(gains * column) @ along.T for column in known.T], axis=-1)
+            yield some, gains @ np.square(along).T, fits

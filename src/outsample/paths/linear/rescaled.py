@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outsample.data.scalers import Rescaling
 from outsample.paths.linear.moments import Moments, RidgeOfProducts
 from outsample.running.arrays import Floats, Rows
+from outsample.running.threads import cached_property
 
 
 class RescaledRidge:
@@ -31,15 +32,29 @@ class RescaledRidge:
         self._weight = np.ones(len(table)) if weight is None else np.asarray(weight, dtype=np.float64)
         # Beside an intercept the coefficient of a constant column is zero.
         self._columns = np.flatnonzero(np.ptp(table, axis=0) > 0) if intercept else np.arange(table.shape[1])
-        varying = np.asarray(table[:, self._columns], dtype=np.float64)
-        self._rows = varying - np.average(varying, axis=0, weights=self._weight) if intercept else varying
-        self._products = (self._rows * self._weight[:, None]).T @ self._rows
+        every = len(self._columns) == table.shape[1]
+        varying = np.asarray(table if every else table[:, self._columns], dtype=np.float64)
+        mean = varying.mean(axis=0) if weight is None else np.average(varying, axis=0, weights=weight)
+        self._rows = varying - mean if intercept else varying
+        weighted = self._rows if weight is None else self._rows * self._weight[:, None]
+        self._products = weighted.T @ self._rows
 
-    @property
+    @cached_property
     def sound(self) -> bool:
         """Whether sums of products determine every fit to the digits wanted, as a rule also without some rows."""
         n, p = self._rows.shape
-        return n > p + 1 and RidgeOfProducts(self._products, np.empty((p, 0)), self._alphas).sound
+        return n > p + 1 and self._fits_of(np.empty((n, 0))).sound
+
+    def _fits_of(self, y: Floats) -> RidgeOfProducts:
+        """The fits to all rows with these labels (n, outputs)."""
+        return RidgeOfProducts(
+            self._products, self._rows.T @ (self._weight[:, None] * y), self._alphas, self._decomposed
+        )
+
+    @cached_property
+    def _decomposed(self) -> tuple[Floats, Floats]:
+        values, axes = np.linalg.eigh(self._products)
+        return values, axes
 
     def left_out(self, targets: Floats, scales: Rescaling) -> tuple[Floats, Rows]:
         """(predictions of left-out rows (models, n[, outputs]), folds to be refitted as positions in `scales`)."""
@@ -76,8 +91,9 @@ class RescaledRidge:
     def _single_rows(self, y: Floats, scales: Rescaling) -> tuple[Floats, NDArray[np.bool_]]:
         """(predictions (models, n, outputs), rows in doubt)."""
         total = float(self._weight.sum()) if self._intercept else None
-        fits = RidgeOfProducts(self._products, self._rows.T @ (self._weight[:, None] * y), self._alphas)
-        predictions, doubtful = fits.without_each(self._rows, y, self._weight, total, np.square(scales.scale))
+        predictions, doubtful = self._fits_of(y).without_each(
+            self._rows, y, self._weight, total, np.square(scales.scale)
+        )
         # A column that varies in one row alone has no coefficient without it, which is no small change of the others.
         alone = scales.constant.any(axis=1) if self._intercept else np.zeros(len(y), bool)
         return predictions, doubtful | alone

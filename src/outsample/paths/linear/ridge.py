@@ -16,7 +16,7 @@ from outsample.data.learners import with_params
 from outsample.data.tables import Table
 from outsample.paths.base import Design, GridPath
 from outsample.paths.linear.design import LinearClassifierDesign, LinearDesign, ModelBlock
-from outsample.paths.linear.fits import CentredRows, LinearFits, limit_of, scaled_rows, with_constant
+from outsample.paths.linear.fits import CentredRows, Directions, LinearFits, limit_of, scaled_rows, with_constant
 from outsample.paths.linear.rescaled import RescaledRidge
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
@@ -92,7 +92,7 @@ def ridge_block(X: Floats, alphas: Floats, weight: Floats | None, intercept: boo
     return ModelBlock(np.arange(len(alphas)), fits, evaluated, kept, np.zeros(len(alphas)))
 
 
-def singular_directions(rows: CentredRows, constant: bool) -> tuple[Floats, Floats, Floats]:
+def singular_directions(rows: CentredRows, constant: bool) -> tuple[Floats | Directions, Floats, Floats]:
     """(L, s, V) of √w rows = (√w L) diag(s) Vᵀ: (n, r), (r,), (p, r), r the numerical rank.
 
     Columns minus their means carry the rounding of the largest mean. A singular value no larger than that is not
@@ -114,12 +114,12 @@ def singular_directions(rows: CentredRows, constant: bool) -> tuple[Floats, Floa
     if n > p:
         singular, axes = _small_decomposition(rows)
         if len(singular) and singular[-1] >= _WELL_SEPARATED * singular[0] and singular[-1] > of_means:
-            return rows.along(axes / singular, constant), singular, axes
+            return Directions(rows, axes / singular, constant), singular, axes
     left, singular, rotation = np.linalg.svd(scaled_rows(rows[:], weight), full_matrices=False)
     rank = int((singular > max(rounding * singular.max(initial=0.0), of_means)).sum())
     left, singular, axes = left[:, :rank], singular[:rank], rotation[:rank].T
     if weight is not None and not (weight > 0).all():
-        return rows.along(axes / singular, constant), singular, axes
+        return Directions(rows, axes / singular, constant), singular, axes
     left = left if weight is None else left / np.sqrt(weight)[:, None]
     return with_constant(left, weight, n) if constant else left, singular, axes
 
