@@ -309,9 +309,7 @@ class ScorerLoss(SetLoss):
         assert self.form is not None
         return self._completed(y, prediction, weight, *self.form.scored(y, prediction))
 
-    def _completed(
-        self, y: Array, prediction: Array, weight: Floats | None, score: Floats, why: str | None
-    ) -> Floats:
+    def _completed(self, y: Array, prediction: Array, weight: Floats | None, score: Floats, why: str | None) -> Floats:
         """Risks of scores that the form knows, and of those that the scorer itself must be asked about."""
         risks = -self.sign * score
         for i in self._undefined(risks):

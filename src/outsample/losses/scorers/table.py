@@ -12,8 +12,8 @@ import numpy as np
 from sklearn import metrics
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from outsample.losses.scorers import counts as count
 from outsample.losses.scorers import corners, means, ranks
+from outsample.losses.scorers import counts as count
 from outsample.losses.scorers.form import Form
 from outsample.losses.scorers.row_losses import (
     AmongFirst,
