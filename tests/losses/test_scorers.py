@@ -408,6 +408,31 @@ def test_many_label_vectors_meet_the_same_predictions():
         np.testing.assert_allclose(found[0].mean_over_fresh(fresh, prediction), one_by_one, rtol=1e-12)
 
 
+RANKINGS = ["roc_auc", "average_precision", "roc_auc_ovr_weighted", "roc_auc_ovo", "ovo weighted"]
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_rankings_that_tie_have_the_digits_and_ties_of_scikit_learn(name):
+    weighted = make_scorer(roc_auc_score, multi_class="ovo", average="weighted", response_method="predict_proba")
+    rng, asked = np.random.default_rng(3), []
+    for K, n, levels, kind in itertools.product((2, 3, 9), (23, 200), (1, 2, 7, 10**6), (np.float32, np.float64)):
+        y = np.concatenate([np.arange(K), rng.integers(K, size=n - K)])
+        found = loss_of(weighted if name == "ovo weighted" else name, y)
+        if found is None:
+            continue
+        loss = found[0]
+        prediction = rng.integers(levels, size=(30, n, K)) + 1.0
+        # Many of these sets are other orders of the same rows, whose scores are the same fractions.
+        prediction[10:] = prediction[0][rng.permuted(np.tile(np.arange(n), (20, 1)), axis=1)]
+        prediction /= prediction.sum(axis=-1, keepdims=True)
+        prediction = (prediction if loss.trailing else prediction[..., 1]).astype(kind)
+        theirs = [loss.set_risk(y, one, None) for one in prediction]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(ScorerLoss, "set_risk", lambda *_: asked.append(1))
+            np.testing.assert_array_equal(loss.scored_risk(y, prediction), theirs)
+    assert not asked
+
+
 def test_scores_that_stand_for_scikit_learns_have_its_every_digit():
     for name in (*CLASSES, *sorted(REGRESSION), *OBJECTS):
         for K, seed in itertools.product((0, 2, 3), range(3)):

@@ -322,7 +322,7 @@ def test_catboost_served_or_left_to_refits():
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
-@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1"])
+@pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "neg_log_loss", "f1"])
 def test_searches_over_stages_against_grid_search(name, scoring):
     _, estimator = CLASSIFIERS[name]
     X, _ = smooth_table(n=90)
@@ -331,5 +331,8 @@ def test_searches_over_stages_against_grid_search(name, scoring):
     theirs = GridSearchCV(estimator, grid, scoring=scoring, cv=3, refit=False).fit(X, binary(X))
     scores = theirs.cv_results_["mean_test_score"]
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], scores, rtol=1e-9)
+    if scoring in ("roc_auc", "average_precision"):
+        np.testing.assert_array_equal(ours.cv_results_["mean_test_score"], scores)
+        np.testing.assert_array_equal(ours.cv_results_["rank_test_score"], theirs.cv_results_["rank_test_score"])
     assert ours.path_ == {"lightgbm": "LightGBMPath", "xgboost": "XGBoostPath"}[name]
     assert ours.n_fits_ == 2 * (3 + 1)

@@ -14,9 +14,11 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
 from outsample.evidence.approximations import Approximation, LastSteps
 from outsample.evidence.rows import left_out_losses
+from outsample.evidence.settled import settled_models
+from outsample.losses.base import weighted_mean
 from outsample.paths.penalised.objectives import KNOWN, knows
 from outsample.problem import Problem
-from outsample.running.arrays import Floats, Rows
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.workers import results_of
 
 
@@ -77,16 +79,12 @@ class ApproximateLeaveOneOut(Criterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         models = LastSteps(problem)
-        results = []
-        for result in results_of(Approximation(problem), models, problem.n_jobs, problem.finished("approximations")):
-            results.append(result)
-            problem.progress(len(results), len(problem.path))
-        in_sample, left_out, counts = (np.stack(values) for values in zip(*results, strict=True))
+        in_sample, left_out, counts = _answers(problem, models)
         table = left_out_losses(problem, left_out, np.arange(problem.n_samples))
         head = ", the earlier steps of the pipeline fitted once to all rows" if models.behind_others else ""
         return problem.curve(
-            in_sample=np.asarray(problem.loss.risk(problem.y, in_sample, problem.weight)),
-            out_sample=np.asarray(problem.loss.risk(problem.y, left_out, problem.weight)),
+            in_sample=in_sample,
+            out_sample=_risk(problem, left_out, table),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of a model fitted to all rows but one{head}",
             n_fits=len(problem.path) + int(counts[:, 1].sum()),
@@ -95,6 +93,33 @@ class ApproximateLeaveOneOut(Criterion):
             in_doubt=counts[:, 0].astype(np.float64),
             notes=_doubts(counts[:, 0]),
         )
+
+
+def _answers(problem: Problem, models: LastSteps) -> tuple[Floats, Array, Rows]:
+    """(in-sample risks, left-out answers, (models, 2) rows left in doubt and refits)."""
+    results, alone = {}, Approximation(problem)
+    for k, fitted, left_out in settled_models(problem, models, alone.labels.weight):
+        results[k] = _in_sample(problem, fitted), left_out, np.zeros(2, dtype=np.intp)
+    rest = [(k, model) for k, model in enumerate(models) if k not in results]
+    tasks, finished = [model for _, model in rest], problem.finished("approximations")
+    for (k, _), result in zip(rest, results_of(alone, tasks, problem.n_jobs, finished), strict=True):
+        fitted, left_out, counts = result
+        results[k] = _in_sample(problem, fitted), left_out, counts
+        problem.progress(len(results), len(problem.path))
+    in_sample, answers, doubts = zip(*(results[k] for k in range(len(results))), strict=True)
+    return np.array(in_sample), np.stack(answers), np.stack(doubts)
+
+
+def _in_sample(problem: Problem, fitted: Array) -> float:
+    """The risk of one model on the rows it was fitted to."""
+    return float(problem.loss.risk(problem.y, fitted, problem.weight))
+
+
+def _risk(problem: Problem, left_out: Array, table: LeftOut | None) -> Floats:
+    """The risk of every model on rows left out, (models,): the mean of their losses where there are such."""
+    if problem.loss.per_row and table is not None and table.losses is not None:
+        return np.asarray(weighted_mean(table.losses, problem.weight))
+    return np.asarray(problem.loss.risk(problem.y, left_out, problem.weight))
 
 
 def _distinct(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

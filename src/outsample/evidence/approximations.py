@@ -25,6 +25,7 @@ from outsample.paths.penalised.objectives import Labels, answer, objectives_of, 
 from outsample.paths.penalised.refinement import LeaveOneOut
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
+from outsample.running.threads import cached_property
 from outsample.running.units import fingerprint
 
 # Doubts of all rows together are reduced to this share of the risk, of which in `benchmarks/alo_study.py` the true
@@ -48,7 +49,7 @@ class LastSteps:
     def __iter__(self) -> Iterator[tuple[Any, SharedTable, Any]]:
         """(last step, X, (coefficients, constants) or None)."""
         if self._problem.design.abilities.coefficients:
-            yield from self._solved()
+            yield from self._solved
             return
         known: dict[str, SharedTable] = {}
         for params in self._problem.path.params:
@@ -59,15 +60,17 @@ class LastSteps:
                 known[key] = SharedTable(_numbers(self._transformed(head), tail))
             yield tail, known[key], None
 
-    def _solved(self) -> Iterator[tuple[Any, SharedTable, Any]]:
-        problem = self._problem
+    @cached_property
+    def _solved(self) -> list[tuple[Any, SharedTable, Any]]:
+        problem, models = self._problem, []
         table, last = SharedTable(problem.design.table), seeded(last_step(problem.path.estimator), problem.real_seed)
         for params, found in zip(problem.path.params, problem.design.fitted_coefficients(problem.y), strict=True):
             # The models differ in one number only; `set_params` of scikit-learn would take longer than the work.
             tail = copy(last)
             for name, value in params.items():
                 setattr(tail, name.rpartition("__")[2], value)
-            yield tail, table, found
+            models.append((tail, table, found))
+        return models
 
     def _transformed(self, head: list[Any]) -> Any:
         if not head:

@@ -293,15 +293,24 @@ class ScorerLoss(SetLoss):
         return self._over_models(self._known_risk, y, prediction, weight, axis=-1)
 
     def scored_risk(self, y: Array, prediction: Array, weight: Floats | None = None) -> Array:
-        # scikit-learn computes in the precision of the predictions; the forms always in double precision.
+        # scikit-learn computes in the precision of the predictions; most forms always in double precision.
         single = prediction.dtype.kind == "f" and prediction.dtype != np.float64
-        if self.form is not None and self.form.every_digit and weight is None and not single:
-            return self.risk(y, prediction)
-        return super().risk(y, prediction, weight)
+        if self.form is None or not self.form.every_digit or weight is not None:
+            return super().risk(y, prediction, weight)
+        if single and not self.form.any_precision:
+            return super().risk(y, prediction, weight)
+        return self._over_models(self._scored_risk, y, prediction, weight, axis=-1)
 
     def _known_risk(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
         assert self.form is not None
-        score, why = self.form.value_and_warning(y, prediction, weight)
+        return self._completed(y, prediction, weight, *self.form.value_and_warning(y, prediction, weight))
+
+    def _scored_risk(self, y: Array, prediction: Array, weight: None) -> Floats:
+        assert self.form is not None
+        return self._completed(y, prediction, weight, *self.form.scored(y, prediction))
+
+    def _completed(self, y: Array, prediction: Array, weight: Floats | None, score: Floats, why: str | None) -> Floats:
+        """Risks of scores that the form knows, and of those that the scorer itself must be asked about."""
         risks = -self.sign * score
         for i in self._undefined(risks):
             Y, P = self._sets(y, prediction)

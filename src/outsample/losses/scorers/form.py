@@ -24,8 +24,9 @@ class Form(ABC):
         are needed.
     additive : whether it is the mean of a loss per row, so that labels with weights and pools have a crossed mean.
     closed : whether `permuted_mean` is known.
-    every_digit : whether it has every digit that scikit-learn gives for rows without weights; otherwise the last ones
-        may differ.
+    every_digit : whether `scored` has every digit that scikit-learn gives for rows without weights; otherwise the last
+        ones may differ.
+    any_precision : whether it has them for predictions in single precision, too, in which scikit-learn computes.
     takes_many_labels : whether many label vectors that meet the same predictions cost little more than one.
     """
 
@@ -33,6 +34,7 @@ class Form(ABC):
     additive: bool = False
     closed: bool = False
     every_digit: bool = False
+    any_precision: bool = False
     takes_many_labels: bool = False
 
     @abstractmethod
@@ -75,6 +77,10 @@ class Form(ABC):
     def value_and_warning(self, y: Array, prediction: Array, weight: Floats | None = None) -> tuple[Floats, str | None]:
         """(value, why scikit-learn would warn that it sets the score of some set to a fixed value or None)."""
         return self.value(y, prediction, weight), None
+
+    def scored(self, y: Array, prediction: Array) -> tuple[Floats, str | None]:
+        """As `value_and_warning` for labels (n,), with every digit that scikit-learn gives if the form has them."""
+        return self.value_and_warning(y, prediction)
 
     def _n_rows(self, prediction: Array) -> int:
         return int(prediction.shape[-1])

@@ -12,78 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from outsample.losses.scorers import corners
 from outsample.losses.scorers.form import Form, mean_of_rows, paired_sums, sums, total_weight
+from outsample.losses.scorers.order import Order
 from outsample.running.arrays import Array, Bools, Floats
-
-
-class Order:
-    """Rows in the order of their scores: rows with the same score form a group, groups are numbered upwards.
-
-    Attributes
-    ----------
-    group : (..., n) the group of each row.
-    n_groups : the largest number of groups of a set.
-    """
-
-    def __init__(self, scores: Array) -> None:
-        n = scores.shape[-1]
-        sets = scores.reshape(-1, n)
-        # Sorting values and looking them up is faster than sorting places, and many scores have few values.
-        held = np.sort(sets, axis=-1)
-        last: Bools = np.ones(held.shape, dtype=bool)
-        last[:, :-1] = held[:, 1:] != held[:, :-1]
-        group = np.empty(sets.shape, dtype=np.intp)
-        self.n_groups = 1
-        for i, row in enumerate(sets):
-            values = held[i][last[i]]
-            group[i] = np.searchsorted(values, row)
-            self.n_groups = max(self.n_groups, len(values))
-        self.group: Array = group.reshape(scores.shape)
-
-    def running(self, amounts: Array) -> Running:
-        """Running sums of amounts, (..., n), along the order."""
-        lead = np.broadcast_shapes(amounts.shape[:-1], self.group.shape[:-1])
-        n, size = self.group.shape[-1], int(np.prod(lead))
-        group = np.broadcast_to(self.group, (*lead, n)).reshape(size, n)
-        cells = group + self.n_groups * np.arange(size)[:, None]
-        values = np.broadcast_to(amounts, (*lead, n)).reshape(-1)
-        held = np.zeros((size, self.n_groups + 1))
-        sums_of_groups = np.bincount(cells.ravel(), values, size * self.n_groups)
-        np.cumsum(sums_of_groups.reshape(size, -1), axis=-1, out=held[:, 1:])
-        return Running(held.reshape(*lead, -1), self)
-
-    def middles(self, weight: Floats | None) -> Floats:
-        """Number or weight of the rows below each row and half of those tied with it, itself included, (..., n)."""
-        return self.running(np.ones(self.group.shape[-1]) if weight is None else weight).middles()
-
-
-@dataclass(frozen=True)
-class Running:
-    """Sums (..., groups + 1) over the rows of the first 0, 1, … groups."""
-
-    held: Floats
-    order: Order
-
-    def below(self) -> Floats:
-        """The sum over rows below each row, (..., n)."""
-        return self._at(self.held[..., :-1])
-
-    def up_to(self) -> Floats:
-        """The sum over rows with no larger score than each row, (..., n)."""
-        return self._at(self.held[..., 1:])
-
-    def middles(self) -> Floats:
-        """The sum over rows below each row and half that over rows tied with it, itself included, (..., n)."""
-        return self._at((self.held[..., :-1] + self.held[..., 1:]) / 2)
-
-    def from_here(self) -> Floats:
-        """The sum over rows with at least the score of each row, (..., n)."""
-        return self._at(self.held[..., -1:] - self.held[..., :-1])
-
-    def _at(self, of_groups: Floats) -> Floats:
-        group = self.order.group
-        lead = of_groups.shape[:-1]
-        return np.asarray(np.take_along_axis(of_groups, np.broadcast_to(group, (*lead, group.shape[-1])), axis=-1))
 
 
 def area(positive: Bools, order: Order, weight: Floats | None = None) -> Floats:
@@ -214,7 +146,7 @@ class RankForm(Form):
 
     Attributes
     ----------
-    score, score_rows : the score of one ranking, and with the influence of each row.
+    score, score_rows, score_digits : the score of one ranking, with the influence of each row, with every digit.
     n_classes : number of classes.
     response : "predict_proba" or "decision_function".
     positive : code of the class that rows are ranked for where there are two.
@@ -225,13 +157,14 @@ class RankForm(Form):
 
     score: Value
     score_rows: Rowwise
+    score_digits: corners.Cornerwise
     n_classes: int
     response: str
     positive: int = 1
     pairs: bool = False
     weighted: bool = False
     sums_to_one: bool = False
-    closed = True
+    closed = every_digit = any_precision = True
 
     @property
     def takes_many_labels(self) -> bool:  # type: ignore[override]
@@ -244,6 +177,19 @@ class RankForm(Form):
         for term in self._terms(y, prediction, weight):
             total = total + term.part(weight) * self.score(term.positive, term.order, term.weight)
         return np.where(self._usable(y, prediction), total, np.nan)
+
+    def scored(self, y: Array, prediction: Array) -> tuple[Floats, str | None]:
+        lead, usable = self._lead(y, prediction), self._usable(y, prediction)
+        score, sets = np.full(usable.shape, np.nan), prediction.reshape(-1, *prediction.shape[len(lead) :])
+        if usable.any():
+            score[usable] = self._with_every_digit(y, sets[usable.ravel()])
+        return score, None
+
+    def _with_every_digit(self, y: Array, sets: Array) -> Floats:
+        if self.n_classes > 2:
+            over = corners.over_pairs if self.pairs else corners.over_classes
+            return over(self.score_digits, y, sets, self.weighted)
+        return self.score_digits(y == self.positive, Order(self._scores(sets, self.positive)))
 
     def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
         whole = total_weight(y, weight)

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn import metrics
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from outsample.losses.scorers import corners, means, ranks
 from outsample.losses.scorers import counts as count
-from outsample.losses.scorers import means, ranks
 from outsample.losses.scorers.form import Form
 from outsample.losses.scorers.row_losses import (
     AmongFirst,
@@ -149,6 +149,7 @@ def _area(judged: Judged) -> Form | None:
     return ranks.RankForm(
         ranks.area,
         ranks.area_rows,
+        corners.area,
         judged.n_classes,
         judged.response,
         pairs=several == "ovo",
@@ -166,6 +167,7 @@ def _precision(judged: Judged) -> Form | None:
     return ranks.RankForm(
         ranks.precision,
         ranks.precision_rows,
+        corners.precision,
         judged.n_classes,
         judged.response,
         positive=positive or 0,

@@ -37,9 +37,9 @@ MAX_GRAM = 2_000
 # The Hessian of so many coefficients takes 800 MB.
 PARAMETERS_AT_MOST = 10_000
 # Eigenvalues of the Hessian, scaled to unit diagonal, below this belong to directions that no row depends on.
-_UNSEEN = 1e-12
+UNSEEN = 1e-12
 # Where 1 − leverage is below this, a row determines its own prediction, and the one without it is unbounded.
-_ALL_ITS_OWN = 1e-10
+ALL_ITS_OWN = 1e-10
 
 
 class SharedTable:
@@ -63,6 +63,12 @@ class SharedTable:
         centred : whether each column may be moved by a number, which an unpenalised constant takes up.
         """
         return self.once(("columns", rotated, constant, centred), lambda: self._columns(rotated, constant, centred))
+
+    def moments(self, constant: float | None, centred: bool, weight: Floats) -> Floats:
+        """Σ_i w_i z_iᵀ z_i over the rows of `columns`, (p[ + 1], p[ + 1])."""
+        table = self.columns(False, constant, centred)
+        key = "moments", constant, centred
+        return np.asarray(self.once(key, lambda: weighted_product(weight, table, table), weight))
 
     def once(self, key: Any, compute: Callable[[], Any], weight: Floats | None = None) -> Any:
         """What `compute` gives, computed the first time only; for every array of weights anew."""
@@ -217,9 +223,7 @@ class FirstSteps:
             return None
         assert isinstance(objective.losses, Squared)
         weight, constant = objective.losses.weight, objective.constant if objective.intercept.any() else None
-        table = objective.X.columns(False, constant, self.centred)
-        key = "moments", constant, self.centred
-        return np.asarray(objective.X.once(key, lambda: weighted_product(weight, table, table), weight))
+        return objective.X.moments(constant, self.centred, weight)
 
     @cached_property
     def drifts(self) -> tuple[Floats, Floats]:
@@ -312,7 +316,7 @@ class FirstSteps:
 
 def without_own(own: Floats, leverage: Floats) -> Floats:
     """I − G_i D_i of rows, (rows, K, K), kept regular where a row alone decides its prediction."""
-    kept = np.minimum(1.0, (1 - _ALL_ITS_OWN) / np.maximum(leverage, _UNSEEN))
+    kept = np.minimum(1.0, (1 - ALL_ITS_OWN) / np.maximum(leverage, UNSEEN))
     return np.asarray(np.eye(own.shape[1]) - own * kept[:, None, None])
 
 
@@ -379,7 +383,7 @@ def _largest_eigenvalues(influence: Floats, curvature: Floats) -> Floats:
 
 def _ratio(step: Floats, slack: Floats) -> Floats:
     """step/slack, infinite where the slack is zero up to rounding."""
-    bounded = slack > _ALL_ITS_OWN
+    bounded = slack > ALL_ITS_OWN
     unbounded = np.where(step < 0, -np.inf, np.inf)
     return np.where(bounded, step / np.where(bounded, slack, 1.0), unbounded)
 
@@ -411,7 +415,7 @@ def shares_moments(objective: LocalObjective) -> bool:
 def _row_space(X: Any) -> Floats:
     """At most n columns with the same inner products of rows as X; a uniform ridge penalty gives the same fits."""
     squared, directions = eigh(as_dense(X @ X.T), check_finite=False)
-    kept = squared > _UNSEEN * max(squared[-1], np.finfo(np.float64).tiny)
+    kept = squared > UNSEEN * max(squared[-1], np.finfo(np.float64).tiny)
     return np.asarray(directions[:, kept] * np.sqrt(squared[kept]))
 
 
@@ -440,12 +444,12 @@ def _root_of_inverse(hessian: Floats) -> Floats:
     scaled = hessian * np.outer(scale, scale)
     try:
         lower = cholesky(scaled, lower=True, check_finite=False)
-        if not len(lower) or np.diagonal(lower).min() ** 2 > _UNSEEN:
+        if not len(lower) or np.diagonal(lower).min() ** 2 > UNSEEN:
             return np.asarray(scale[:, None] * solve_triangular(lower, np.eye(len(lower)), lower=True).T)
     except LinAlgError:
         pass
     values, vectors = eigh(scaled, check_finite=False)
-    kept = values > _UNSEEN * len(values)
+    kept = values > UNSEEN * len(values)
     return np.asarray(scale[:, None] * vectors[:, kept] / np.sqrt(values[kept]))
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from outsample.paths.penalised.approximate import FirstSteps, shares_moments, weighted_product
+from outsample.paths.penalised.approximate import FirstSteps, SharedTable, shares_moments, weighted_product
 from outsample.running.arrays import Bools, Floats, Rows
 
 # A column may switch when its own part of a step is so many times the typical one.
-_SAFETY = 1.5
-_TINY = np.finfo(np.float64).tiny ** 0.5
+SAFETY = 1.5
+TINY = np.finfo(np.float64).tiny ** 0.5
 
 
 def first_errors(steps: FirstSteps) -> Floats:
@@ -58,7 +58,7 @@ def _curvature_change(steps: FirstSteps) -> Floats:
         return np.zeros(len(objective.predictor))
     length, reach = lengths(steps), np.sqrt(np.trace(steps.influence, axis1=1, axis2=2))
     own = np.einsum("ikl,ilk->i", steps.influence, objective.curvature)
-    typical = float(own @ reach / max(own.sum(), _TINY))
+    typical = float(own @ reach / max(own.sum(), TINY))
     smooth: Floats = 0.5 * objective.losses.bend * length * np.maximum(typical, reach)
     return smooth if room is None else smooth + _jumps(steps, length, reach, room)
 
@@ -67,12 +67,12 @@ def _jumps(steps: FirstSteps, length: Floats, reach: Floats, room: Floats) -> Fl
     """Share of all leverages that belongs to rows which a step of this length may take past a jump, (n,)."""
     jump = steps.objective.losses.curvature(_past_jump(steps, room))
     largest = np.maximum(np.abs(jump), np.abs(steps.objective.curvature))[:, 0, 0] * steps.influence[:, 0, 0]
-    needed = np.where(reach > 0, room / np.maximum(reach, _TINY), np.inf)
+    needed = np.where(reach > 0, room / np.maximum(reach, TINY), np.inf)
     order = np.argsort(needed)
     summed = np.concatenate([[0.0], np.cumsum(largest[order])])
     passed = np.searchsorted(needed[order], length)
     total = float(np.einsum("ikl,ilk->", steps.influence, steps.objective.curvature))
-    return np.asarray(summed[passed] / max(total, _TINY))
+    return np.asarray(summed[passed] / max(total, TINY))
 
 
 def _past_jump(steps: FirstSteps, room: Floats) -> Floats:
@@ -101,18 +101,17 @@ class ActiveColumns:
         found = [self._units(k) for k in range(len(objective.active))]
         self._units_of = [unit for unit, _, _ in found]
         self._needed = np.sort(np.concatenate([needed for _, needed, _ in found]))
-        scale = np.maximum(np.min([lengths for _, _, lengths in found], axis=0), _TINY)
-        key = "entries", steps.centred, scale.tobytes()
-        self._part, self._typical = objective.X.once(key, lambda: _entries(self.table, scale))
+        scale = np.min([lengths for _, _, lengths in found], axis=0)
+        self._part, self._typical = entries(objective.X, steps.centred, scale)
 
     def errors(self) -> Floats:
         """How far predictors may be off after the first steps because columns switch, (n,)."""
         steps = self._steps
         move = np.abs(steps.objective.gradient).max(axis=1) / np.maximum(1.0 - steps.leverages, 1e-10)
-        reach = _SAFETY * self._part * move
+        reach = SAFETY * self._part * move
         count = np.searchsorted(self._needed, reach, side="right")
         summed = np.concatenate([[0.0], np.cumsum(self._needed)])
-        return np.asarray(_SAFETY * self._typical * (count * reach - summed[count]))
+        return np.asarray(SAFETY * self._typical * (count * reach - summed[count]))
 
     def errors_after(self, rows: Rows, deltas: Floats, slopes: Floats, kept: Floats) -> Floats:
         """The same, (rows,), where steps are known: zero if no column switched.
@@ -154,7 +153,7 @@ class ActiveColumns:
         distance[active] = np.abs(objective.coefficients[k, active])
         unit[~active] = np.sqrt(np.maximum(squares[~active] - explained, 1e-9 * squares[~active]))
         distance[~active] = np.maximum(objective.l1 - (pull if objective.positive else np.abs(pull)), 0.0)
-        unit = np.maximum(unit, _TINY)
+        unit = np.maximum(unit, TINY)
         return unit, distance / unit, np.sqrt(squares)
 
     def _places(self, active: Bools) -> Rows:
@@ -179,8 +178,14 @@ def _column_squares(X: Any, weight: Floats) -> Floats:
     return np.asarray(weight @ np.square(X))
 
 
+def entries(X: SharedTable, centred: bool, scale: Floats) -> tuple[Floats, Floats]:
+    """(largest entry of each row, root mean square of its entries), (n,) each, in units of columns, (p,)."""
+    units, table = np.maximum(scale, TINY), X.columns(False, None, centred)
+    found: tuple[Floats, Floats] = X.once(("entries", centred, units.tobytes()), lambda: _entries(table, units))
+    return found
+
+
 def _entries(X: Any, scale: Floats) -> tuple[Floats, Floats]:
-    """(largest entry of each row, root mean square of its entries), (n,) each, in units of columns."""
     scaled = abs(X @ sparse.diags(1.0 / scale)) if sparse.issparse(X) else np.abs(X / scale)
     largest = scaled.max(axis=1).toarray().ravel() if sparse.issparse(X) else scaled.max(axis=1, initial=0.0)
     squares = _column_squares(scaled.T, np.ones(len(scale))) / max(1, len(scale))

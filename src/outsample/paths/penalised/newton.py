@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from scipy.special import expit, log_expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
@@ -51,12 +52,11 @@ def solved_on_support(gram: Floats, linear: Floats, l1: float, l2: float, coef: 
     signs = np.sign(coef[support])
     exact = np.zeros_like(coef)
     if len(support):
-        inner = gram[np.ix_(support, support)] + l2 * np.eye(len(support))
-        try:
-            exact[support] = cho_solve(cho_factor(inner), linear[support] - l1 * signs)
-        except LinAlgError:
-            return None
-        if not np.array_equal(np.sign(exact[support]), signs):
+        inner = gram[np.ix_(support, support)]
+        inner[np.diag_indices(len(support))] += l2
+        # Of small systems the checks around this take longer than the work.
+        _, exact[support], failed = dposv(inner, linear[support] - l1 * signs)
+        if failed or not np.array_equal(np.sign(exact[support]), signs):
             return None
     # The solution of a nearly singular system may be wrong, so its equations are checked too.
     pull = linear - gram @ exact - l2 * exact

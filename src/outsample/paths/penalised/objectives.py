@@ -148,7 +148,7 @@ def _least_squares(model: Any, X: SharedTable, labels: Labels) -> list[LocalObje
     lasso = isinstance(model, ElasticNet)
     total = float(labels.weight.sum())
     predictor, coefficients = _predictor(model, X), np.atleast_2d(model.coef_)
-    ridge = total * model.alpha * (1 - model.l1_ratio) if lasso else getattr(model, "alpha", 0.0)
+    l1, ridge = elastic_net_penalties(model, total) if lasso else (0.0, getattr(model, "alpha", 0.0))
     Y = labels.values.reshape(len(predictor), -1)
     return [
         _one_output(
@@ -159,11 +159,16 @@ def _least_squares(model: Any, X: SharedTable, labels: Labels) -> list[LocalObje
             intercept=model.fit_intercept,
             ridge=float(np.broadcast_to(ridge, Y.shape[1])[k]),
             share=labels.weight / total if lasso else 0.0,
-            l1=total * model.alpha * model.l1_ratio if lasso else 0.0,
+            l1=l1,
             positive=model.positive,
         )
         for k in range(Y.shape[1])
     ]
+
+
+def elastic_net_penalties(model: Any, total: float) -> tuple[float, float]:
+    """(l1, ridge) of a lasso or an elastic net in sum form, for rows of this total weight."""
+    return total * model.alpha * model.l1_ratio, total * model.alpha * (1 - model.l1_ratio)
 
 
 def _generalised_linear(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from outsample.paths.penalised.approximate import (
     MAX_GRAM,
     ROWS_AT_ONCE,
     FirstSteps,
     LocalObjective,
+    SharedTable,
     as_dense,
     without_own,
 )
@@ -288,7 +289,7 @@ def _lasso_without(objective: LocalObjective, rows: Rows) -> tuple[Floats, Float
     losses, free = objective.losses, bool(objective.intercept[0])
     assert isinstance(losses, Squared)
     assert objective.coefficients is not None
-    shared = objective.X.once(("gram", free), lambda: _gram(objective.X.X, losses.weight, free), losses.weight)
+    shared = objective.X.once(("gram", free), lambda: _gram(objective.X, losses.weight, free), losses.weight)
     X, weighted, gram = shared
     y = losses.y - np.average(losses.y, weights=losses.weight) if free else losses.y
     linear = weighted.T @ y
@@ -311,9 +312,12 @@ def _lasso_without(objective: LocalObjective, rows: Rows) -> tuple[Floats, Float
     return level - shift + ratio * values, violations
 
 
-def _gram(X: Any, weight: Floats, centred: bool) -> tuple[Floats, Floats, Floats]:
+def _gram(X: SharedTable, weight: Floats, centred: bool) -> tuple[Floats, Floats, Floats]:
     """(columns, the same times their weights, Gram matrix); centred at weighted means."""
-    columns = as_dense(X)
+    columns = as_dense(X.X)
+    if not sparse.issparse(X.X) and (weight == 1).all():
+        columns = X.columns(False, None, centred)
+        return columns, columns, columns.T @ columns
     if centred:
         columns = columns - np.average(columns, axis=0, weights=weight)
     weighted = weight[:, None] * columns
