@@ -23,6 +23,7 @@ from outsample.running.arrays import Array, Floats, Rows
 MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
 BAGS = 200
+GRID_ALONE = "this search fits the grid alone, so add it there to compare"
 # Standard errors by which an error must be below that of guessing.
 CLEARLY = 2.0
 
@@ -120,7 +121,7 @@ def _about_default(found: Found) -> str:
         return f"tuning brings nothing: {name} was chosen"
     gain = _gain(found, place)
     if gain is None:
-        return f"{name} was not tried"
+        return f"{name} was not tried: {found.outcome.untried or GRID_ALONE}"
     unit = found.curve.loss.name
     if np.isnan(gain.error):
         side = "below" if gain.value > 0 else "above"
@@ -140,19 +141,17 @@ def _about_default(found: Found) -> str:
 def _gain(found: Found, place: int | None) -> Difference | None:
     """By how much the chosen candidate is better than the estimator's own setting; None where that was not tried."""
     outcome, curve = found.outcome, found.curve
-    chosen = outcome.model_at(found.chosen)
-    if place is None and outcome.reference is None:
+    chosen, table = outcome.model_at(found.chosen), curve.left_out
+    model = None if place is None else outcome.model_at(place)
+    own = outcome.reference if model is None or table is None else table.take(np.array([model]))
+    if own is not None and table is not None:
+        if own.losses is not None and table.losses is not None:
+            plain = difference_of_rows(own.losses[0], table.losses[chosen], table.weight, found.groups, WIDENING)
+            return replace(plain, value=_corrected(found, own.losses[0], table.losses[chosen], plain.value))
+        if own.fold_risks is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
+            return difference_of_folds(own.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
+    if model is None:
         return None
-    table = curve.left_out
-    own = outcome.reference if place is None else _losses_of(curve, outcome.model_at(place))
-    theirs = _losses_of(curve, chosen)
-    if own is not None and theirs is not None and table is not None:
-        plain = difference_of_rows(own, theirs, table.weight, found.groups, WIDENING)
-        return replace(plain, value=_corrected(found, own, theirs, plain.value))
-    assert place is not None
-    model = outcome.model_at(place)
-    if curve.fold_risks is not None and len(curve.fold_risks) > 1 and table is not None:
-        return difference_of_folds(curve.fold_risks[:, model], curve.fold_risks[:, chosen], _test_share(table))
     return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
 
 
