@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import loguniform
@@ -14,6 +16,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -299,15 +302,70 @@ def test_the_reference_has_the_losses_it_would_have_as_a_candidate(table):
     assert few.reference is None, "beside few settings one more costs too much"
 
 
+def in_the_grid(table, estimator, settings, criterion):
+    """The outcome of a race among settings of which the last is the estimator's own."""
+    question = ask(estimator, *table, random_state=0)
+    outcome = outcome_of(question, estimator, settings, criterion, minimum, True, np.nan)
+    outcome = replace(outcome, default=len(settings) - 1)
+    return outcome, with_reference(outcome, question, estimator, settings[-1], criterion)
+
+
+def test_an_own_setting_that_a_race_dropped_meets_the_other_folds_too(table):
+    trees = [{"min_samples_leaf": leaf} for leaf in (10, 20, 1)]
+    noisy = table[0], table[0][:, 0] + 3 * np.random.default_rng(0).standard_normal(300)
+    plain, found = in_the_grid(noisy, DecisionTreeRegressor(random_state=0), trees, Race(10))
+    own = plain.model_at(2)
+    met = ~np.isnan(plain.curve.left_out.losses[own])
+    assert plain.curve.race.reason[own] == "worse"
+    assert met.sum() < 300
+    losses = found.reference.losses[0]
+    assert np.array_equal(losses[met], plain.curve.left_out.losses[own][met])
+    alone, _ = in_the_grid(noisy, DecisionTreeRegressor(random_state=0), trees[-1:], Race(10))
+    known = ~np.isnan(losses)
+    assert known.sum() > met.sum()
+    assert np.array_equal(losses[known], alone.curve.left_out.losses[0][known])
+    np.testing.assert_array_equal(found.curve.out_sample, plain.curve.out_sample)
+
+
+def test_an_own_forest_that_a_race_dropped_is_judged_with_all_its_trees(table):
+    forest = RandomForestClassifier(100, max_depth=1, random_state=0)
+    plain, found = in_the_grid(table, forest, [{"max_depth": d} for d in (8, 6, 1)], Race())
+    assert plain.curve.race.n_splits[plain.model_at(2)] < 100
+    judged = outcome_of(ask(forest, *table, random_state=0), forest, [{}], OutOfBag(), minimum, True, np.nan)
+    assert np.array_equal(found.reference.losses[0], judged.curve.left_out.losses[0], equal_nan=True)
+
+
+def test_a_race_of_ones_own_says_when_it_dropped_the_default(table):
+    said = verdict(SVC(C=1e-4), {"C": [1.0, 10.0]}, table, criterion="race")
+    assert said.startswith("Tuning probably beats the estimator's own setting (C=0.0001): the race dropped it after")
+    assert "1 fold, when it was worse by" in said
+    with pytest.warns(FitFailedWarning):
+        said = verdict(SVC(C=-1.0), {"C": [1.0, 10.0]}, table, criterion="race")
+    assert said.startswith("The estimator's own setting (C=-1.0) could not be tried")
+
+
+def test_a_budget_is_for_the_grid(table):
+    machines = {"C": [0.1, 10.0, 100.0, 1000.0]}
+    search = GridSearch(SVC(), machines, criterion=Auto(race=Race(max_fits=12)), random_state=0).fit(*table)
+    assert search.n_fits_ <= 12
+    assert "was not tried: the race has a budget" in search.verdict_
+
+
+def test_a_choice_that_predicts_the_same_gains_nothing(table):
+    """Trees of two hundred leaves are full trees here; nothing beyond 0 ± 0 is said of them."""
+    said = verdict(DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [200]}, table)
+    assert said.startswith("Tuning brings nothing: the estimator's own setting (max_leaf_nodes=None) lost the same on")
+
+
 def test_the_reference_of_a_race_ends_when_it_is_clear(table):
     machines = [{"C": 10.0**c} for c in (-1, 0.5, 1, 1.5)]
-    race = Race(10)
+    race = Race(20)
     plain, clear = reference(table, SVC(), machines, {"C": 1e-6}, race)
     folds = {int(k) for k in clear.curve.left_out.fold[~np.isnan(clear.reference.losses[0])]}
-    assert len(folds) < 5, "guessing is clearly worse"
+    assert len(folds) < 15, "guessing is clearly worse"
     assert clear.curve.n_fits == plain.curve.n_fits + len(folds)
     _, close = reference(table, SVC(), machines, {"C": 3.0}, race)
-    among, _ = reference(table, SVC(), [{"C": 3.0}], {}, Race(10))
+    among, _ = reference(table, SVC(), [{"C": 3.0}], {}, race)
     assert np.array_equal(
         close.reference.losses[0, known := ~np.isnan(close.reference.losses[0])], among.curve.left_out.losses[0, known]
     )

@@ -49,8 +49,7 @@ class Outcome:
     best_model : the chosen model's place in the curve.
     error_score : the score of settings that could not be fitted.
     default : position of the estimator's own setting in the user's order; None where it did not take part.
-    reference : what the estimator's own setting lost on rows left out, where it is no candidate and was tried beside
-        them.
+    reference : what the estimator's own setting lost on rows left out, where it was tried beside the candidates.
     untried : why it was not tried, as the end of a sentence; empty where nobody asked for it.
     """
 

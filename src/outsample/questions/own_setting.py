@@ -22,11 +22,12 @@ from outsample.criteria.out_of_bag import OutOfBag
 from outsample.criteria.race import Race
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.left_out import LeftOut
-from outsample.curve.race_record import RaceRecord
+from outsample.curve.paired import difference_of_rows
+from outsample.curve.plausible import WIDENING
+from outsample.curve.race_record import ALIKE, WORSE, RaceRecord
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, with_params
 from outsample.evidence.rows import FoldFits, FoldJudge
-from outsample.evidence.standings import standings
 from outsample.problem import Problem, Question
 from outsample.questions.contest import Outcome, problems_of
 from outsample.running.arrays import Floats
@@ -39,8 +40,12 @@ SINGLE_ROWS = (LeaveOneOut.name, ApproximateLeaveOneOut.name)
 # Parameters that say how much work an ensemble is, and how many times the work of the candidates is too much.
 SIZES, TOO_LARGE = ("n_estimators", "max_iter", "iterations", "num_trees", "num_boost_round"), 2
 
+# p-value below which further folds are spared; small, because it is looked at after every fold.
+BEYOND_DOUBT = 1e-3
+
 BESIDE_FEW = "beside so few candidates it would cost half as much as they do"
 LARGE = "it is so much larger than the candidates that it would cost as much as the whole search"
+BUDGET = "the race has a budget, which is for the grid"
 NO_LOSSES = "no losses of single rows were kept, by which it could be compared"
 NOT_FITTED = "it cannot be fitted to these data"
 NOT_ALIKE = "it takes other evidence than the candidates, with which it cannot be compared"
@@ -49,9 +54,15 @@ NOT_ALIKE = "it takes other evidence than the candidates, with which it cannot b
 def with_reference(
     outcome: Outcome, question: Question, estimator: BaseEstimator, own: dict[str, Any], criterion: Criterion
 ) -> Outcome:
-    """The outcome with what the estimator's own setting lost on rows left out, or with the reason why it has none."""
+    """The outcome with what the estimator's own setting lost on rows left out, or with the reason why it has none.
+
+    A setting that is a candidate is left as it is, unless a race dropped it before it met all folds, or had all trees.
+    """
+    model = None if outcome.default is None else outcome.model_at(outcome.default)
+    if model is not None and not _was_dropped(outcome, model):
+        return outcome
     question = replace(question, run=replace(question.run, progress=silent))
-    reason = _objection(outcome.curve, own)
+    reason = _objection(outcome.curve, own, criterion)
     if reason:
         return replace(outcome, untried=reason)
     with warnings.catch_warnings():
@@ -59,16 +70,28 @@ def with_reference(
         warnings.simplefilter("ignore")
         try:
             problem = problems_of(question, with_params(estimator, own), [{}])[0][0]
-            table, n_fits = _evidence(problem, criterion, outcome)
+            table, n_fits = _evidence(problem, criterion, outcome, model)
         except (FitError, ValueError, TypeError):
             return replace(outcome, untried=NOT_FITTED)
     spent = replace(outcome, curve=replace(outcome.curve, n_fits=outcome.curve.n_fits + n_fits))
     return replace(spent, untried=NOT_ALIKE) if table is None else replace(spent, reference=table)
 
 
-def _objection(curve: RiskCurve, own: dict[str, Any]) -> str:
+def _was_dropped(outcome: Outcome, model: int) -> bool:
+    race = outcome.curve.race
+    return isinstance(race, RaceRecord) and race.reason[model] in (WORSE, ALIKE) and model != outcome.best_model
+
+
+def _race_of(criterion: Criterion) -> Race:
+    """The race that a criterion is, or takes."""
+    return criterion if isinstance(criterion, Race) else getattr(criterion, "race_taken", Race())
+
+
+def _objection(curve: RiskCurve, own: dict[str, Any], criterion: Criterion) -> str:
     """Why the own setting would cost too much; empty where it does not."""
-    table = curve.left_out
+    table, race = curve.left_out, _race_of(criterion)
+    if curve.race is not None and (race.max_fits is not None or race.max_seconds is not None):
+        return BUDGET
     if table is None or (table.losses is None and table.fold_risks is None):
         return NO_LOSSES
     if any(_is_too_large(name, own[name], curve.params) for name in own if name.rpartition("__")[2] in SIZES):
@@ -91,12 +114,20 @@ def _is_too_large(name: str, own: Any, settings: Sequence[dict[str, Any]]) -> bo
     return bool(own > TOO_LARGE * sum(largest.values()))
 
 
-def _evidence(problem: Problem, criterion: Criterion, outcome: Outcome) -> tuple[LeftOut | None, int]:
-    """(table of a single model on the rows and folds of the candidates, fits it took); None if it has another kind."""
+def _evidence(
+    problem: Problem, criterion: Criterion, outcome: Outcome, model: int | None
+) -> tuple[LeftOut | None, int]:
+    """(table of a single model on the rows and folds of the candidates, fits it took); None if it has another kind.
+
+    `model` is its place among the candidates, None where it is none of them.
+    """
     curve = outcome.curve
     if isinstance(curve.race, RaceRecord):
-        race = criterion if isinstance(criterion, Race) else getattr(criterion, "race_taken", Race())
-        return _until_clear(problem, race, outcome) if curve.race.unit == "fold" else _of(OutOfBag(), problem)
+        return (
+            _until_clear(problem, _race_of(criterion), outcome, model)
+            if curve.race.unit == "fold"
+            else _of(OutOfBag(), problem)
+        )
     if curve.criterion == RowsAndLabels.name:
         return RowsAndLabels(getattr(criterion, "episodes", RowsAndLabels.episodes)).rows_alone(problem)
     if curve.criterion in SINGLE_ROWS:
@@ -113,32 +144,35 @@ def _of(criterion: Criterion, problem: Problem) -> tuple[LeftOut | None, int]:
     return None if in_doubt else curve.left_out, curve.n_fits
 
 
-def _until_clear(problem: Problem, race: Race, outcome: Outcome) -> tuple[LeftOut | None, int]:
-    """The same on the folds of a race, one after the other, until it is clear which of the two is better."""
+def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | None) -> tuple[LeftOut | None, int]:
+    """The same on those folds of a race that it has not met, until it is beyond doubt which of the two is better."""
     table = outcome.curve.left_out
     assert table is not None
     splits, n_fits = race.splits(problem), 0
-    number, rival = splits.fold_of_rows(problem.n_samples), None
-    if table.losses is not None and number is not None and table.fold is not None:
-        rival = table.losses[outcome.best_model] if np.array_equal(number, table.fold) else None
-    own, risks = np.full(problem.n_samples, np.nan), np.full((len(splits), 1), np.nan)
+    own, rival, risks = _standing_so_far(table, len(splits), outcome.best_model, model)
+    number = splits.fold_of_rows(problem.n_samples)
+    by_rows = rival is not None and number is not None and table.fold is not None and bool((number == table.fold).all())
     fits = FoldFits(problem, splits.folds, FoldJudge(problem, splits), False, 0)
-    for k, fold in enumerate(splits.folds):
-        cost, risks[k], losses = fits(k)
+    for k in np.flatnonzero(np.isnan(risks)).tolist():
+        cost, risks[k : k + 1], losses = fits(k)
         n_fits += int(cost)
-        if not losses.size or rival is None:
-            continue
-        own[fold.test] = losses[0]
-        if k and _is_clear(rival, own, table.weight, race.confidence):
-            break
+        if by_rows and losses.size:
+            own[splits.folds[k].test] = losses[0]
+        if rival is not None and (~np.isnan(own) & ~np.isnan(rival)).sum() > 1:
+            apart = difference_of_rows(own, rival, table.weight, problem.groups, WIDENING)
+            if apart.pvalue < BEYOND_DOUBT and apart.error > 0:
+                break
     known = None if np.isnan(own).all() else own[None]
-    return LeftOut(known, table.weight, table.fold, risks, table.fold_sizes), n_fits
+    return LeftOut(known, table.weight, table.fold, risks[:, None], table.fold_sizes), n_fits
 
 
-def _is_clear(rival: Floats, own: Floats, weight: Floats | None, confidence: float) -> bool:
-    """Whether one of two models is better on the rows that both were tested on, as a race has it."""
-    seen = np.flatnonzero(~np.isnan(own) & ~np.isnan(rival))
-    if not len(seen):
-        return False
-    stand = standings(np.stack([rival[seen], own[seen]]), None if weight is None else weight[seen])
-    return bool(stand.probability[1 - stand.leader] < 1 - confidence)
+def _standing_so_far(
+    table: LeftOut, n_folds: int, best: int, model: int | None
+) -> tuple[Floats, Floats | None, Floats]:
+    """(losses of the own setting, those of its rival or None, risks on folds of the own one); nan where not tested."""
+    rows = 0 if table.losses is None else table.losses.shape[1]
+    own, risks = np.full(rows, np.nan), np.full(n_folds, np.nan)
+    if model is not None:
+        own = own if table.losses is None else table.losses[model].copy()
+        risks = risks if table.fold_risks is None else table.fold_risks[:, model].copy()
+    return own, None if table.losses is None else table.losses[best], risks

@@ -39,7 +39,7 @@ class Posed:
     chosen_by : the name of the metric that decides.
     learner : the estimator, with placeholder steps of pipelines filled in.
     default : position of the estimator's own setting, None where it does not take part.
-    own : the estimator's own setting, to be tried beside the candidates where it is none of them; None where not.
+    own : the estimator's own setting, to be tried beside the candidates; None where it is not.
     """
 
     questions: Mapping[str, Question]

@@ -30,7 +30,7 @@ from outsample.data.tables import Table, n_rows
 from outsample.losses.choice import choose_loss
 from outsample.problem import Question
 from outsample.questions.asked import Asked, Metadata, metadata_of, obstacle
-from outsample.questions.candidates import beside, filled, learners_of, with_default
+from outsample.questions.candidates import filled, learners_of, own_setting, place_among, with_default
 from outsample.questions.contest import Outcome, choice
 from outsample.questions.fitted import Fitted
 from outsample.questions.honest import as_honesty, tibshirani
@@ -140,7 +140,8 @@ class Search(Asked, Fitted):
         if criterion.joint and isinstance(settings, list):
             settings, default = with_default(self.estimator, settings)
         elif criterion.name == "auto" and isinstance(settings, list):
-            default, own = beside(self.estimator, settings)
+            own = own_setting(self.estimator, settings)
+            default = None if own is None else place_among(own, settings)
         usual = criterion.default_loss(learners_of(learner, settings))
         losses = {name: usual if metric is None else metric for name, metric in metrics.items()}
         questions = questions_of(learner, X, y, metadata, losses, self.random_state, self.n_jobs)
