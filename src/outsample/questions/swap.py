@@ -277,6 +277,7 @@ class Search(Asked, Fitted):
             told.outcomes[posed.chosen_by] = beside_them
         tasks.close()
         results = evaluate_candidates([{}])
+        told.evaluated = True
         results.clear()
         results.update(results_table(told.outcomes, told.train))
 
@@ -291,7 +292,9 @@ class Search(Asked, Fitted):
         return int(decisive.positions[choice(decisive.curve, decisive.positions, CrossValidation(), rule)])
 
     def _chosen(self) -> Any:
-        """The chosen model, which our own refit fits when scikit-learn does."""
+        """The chosen model, which our own refit fits when scikit-learn does; None before its loop is over."""
+        if not self._told.evaluated:
+            return None
         question = self._told.posed.question
         setting = with_params(self._told.posed.estimator, self.best_params_)
         fitted = question.run.fits.take(setting_key(setting))
