@@ -83,8 +83,7 @@ class RowsAndLabels(Criterion):
     def check(self, problem: Problem) -> None:
         refuse_groups_and_outputs(self.name, problem)
 
-    def rows_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
-        """(the table of losses on the folds, as it comes with a curve, fits it takes), without any drawn labels."""
+    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
         asked, splits = _asked(problem), shuffled_folds(problem, self.n_folds)
         out, n_fits = _answer(asked, splits, 0)
         return left_out_losses(problem, _said(problem, asked, out)), n_fits

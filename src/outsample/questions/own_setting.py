@@ -14,13 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from outsample.criteria.approximate import ApproximateLeaveOneOut
-from outsample.criteria.base import Criterion
-from outsample.criteria.cross_validation import CrossValidation
-from outsample.criteria.leave_one_out import LeaveOneOut
-from outsample.criteria.out_of_bag import OutOfBag
+from outsample.criteria.base import CRITERIA, Criterion
 from outsample.criteria.race import Race
-from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.left_out import LeftOut
 from outsample.curve.paired import difference_of_rows
 from outsample.curve.plausible import WIDENING
@@ -35,8 +30,8 @@ from outsample.running.progress import silent
 
 # Candidates beside which one more does not cost much.
 FEW = 3
-# Criteria that leave single rows out of all others, exactly or nearly, so that their losses can be compared.
-SINGLE_ROWS = (LeaveOneOut.name, ApproximateLeaveOneOut.name)
+# Names of the criteria that `Auto` takes beside races and folds; the losses of the first two can be compared.
+EXACT, NEARLY, OUT_OF_BAG, ONE_PATH = "loo", "alo", "oob", "rows-and-labels"
 # Parameters that say how much work an ensemble is, and how many times the work of the candidates is too much.
 SIZES, TOO_LARGE = ("n_estimators", "max_iter", "iterations", "num_trees", "num_boost_round"), 2
 
@@ -96,8 +91,7 @@ def _objection(curve: RiskCurve, own: dict[str, Any], criterion: Criterion) -> s
         return NO_LOSSES
     if any(_is_too_large(name, own[name], curve.params) for name in own if name.rpartition("__")[2] in SIZES):
         return LARGE
-    single = curve.criterion in (LeaveOneOut.name, RowsAndLabels.name)
-    return "" if single or len(curve) >= FEW else BESIDE_FEW
+    return "" if curve.criterion in (EXACT, ONE_PATH) or len(curve) >= FEW else BESIDE_FEW
 
 
 def _is_too_large(name: str, own: Any, settings: Sequence[dict[str, Any]]) -> bool:
@@ -121,27 +115,18 @@ def _evidence(
 
     `model` is its place among the candidates, None where it is none of them.
     """
-    curve = outcome.curve
-    if isinstance(curve.race, RaceRecord):
-        return (
-            _until_clear(problem, _race_of(criterion), outcome, model)
-            if curve.race.unit == "fold"
-            else _of(OutOfBag(), problem)
-        )
-    if curve.criterion == RowsAndLabels.name:
-        return RowsAndLabels(getattr(criterion, "episodes", RowsAndLabels.episodes)).rows_alone(problem)
-    if curve.criterion in SINGLE_ROWS:
-        if problem.design.abilities.leaves_out:
-            return _of(LeaveOneOut(), problem)
-        return (None, 0) if curve.criterion == LeaveOneOut.name else _of(ApproximateLeaveOneOut(), problem)
-    return _of(OutOfBag() if curve.criterion == OutOfBag.name else CrossValidation(10, shuffle=True), problem)
-
-
-def _of(criterion: Criterion, problem: Problem) -> tuple[LeftOut | None, int]:
-    """What a criterion says of a single model; None where rows are left in doubt."""
-    curve = criterion.curve(problem)
-    in_doubt = curve.in_doubt is not None and bool((curve.in_doubt > 0).any())
-    return None if in_doubt else curve.left_out, curve.n_fits
+    race, taken = outcome.curve.race, outcome.curve.criterion
+    if isinstance(race, RaceRecord):
+        if race.unit == "fold":
+            return _until_clear(problem, _race_of(criterion), outcome, model)
+        taken = OUT_OF_BAG
+    if taken in (EXACT, NEARLY):
+        exact = problem.design.abilities.leaves_out
+        if taken == EXACT and not exact:
+            return None, 0
+        taken = EXACT if exact else NEARLY
+    episodes = [criterion.episodes] if taken == ONE_PATH and hasattr(criterion, "episodes") else []
+    return CRITERIA[taken](*episodes).left_out_alone(problem)
 
 
 def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | None) -> tuple[LeftOut | None, int]:
