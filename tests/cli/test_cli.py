@@ -404,6 +404,15 @@ def test_installed_command_warns_in_one_sentence(tables):
     assert warned.startswith("outsample: warning: {'n_neighbors': 160} was rejected, and 9 more: KNeighborsClassifier")
 
 
+def test_a_warning_is_said_once(capsys):
+    show = cli._OncePerSentence()
+    for text in ("lbfgs failed\nto converge.", "lbfgs failed to converge", "something else"):
+        show(UserWarning(text), UserWarning, "file", 1)
+    assert (
+        capsys.readouterr().err == "outsample: warning: lbfgs failed to converge\noutsample: warning: something else\n"
+    )
+
+
 def test_unexpected_errors_have_their_own_code(command, tables, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("a bug")

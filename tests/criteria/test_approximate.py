@@ -333,3 +333,12 @@ def test_two_labels_reproduced_together_against_refits(of):
     both = np.column_stack([y, y**2])
     expected = outsample.estimate(LinearRegression(), wide, both, criterion="loo").out_sample
     assert outsample.estimate(LinearRegression(), of(wide), both, criterion="alo").out_sample == pytest.approx(expected)
+
+
+def test_predictions_without_any_bound_raise_no_warning_of_numpy():
+    """A lasso that hardly penalises fits 40 rows of 60 columns: some rows left out may say anything."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 60))
+    y = X[:, 0] + 0.1 * rng.standard_normal(40)
+    for alpha in (0.01, 1e-3):
+        outsample.estimate(Lasso(alpha, max_iter=200_000), X, y, criterion="alo", loss="squared")

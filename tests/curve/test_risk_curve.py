@@ -14,6 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
 from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import PER_MODEL
+from outsample.curve.shapes import shaped_interval
 from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import ScorerLoss
 
@@ -93,6 +94,8 @@ def test_no_error_at_all_has_an_interval_of_its_rows():
     perfect = curve(out_sample=np.zeros(3), standard_error=np.zeros(3), monte_carlo_error=None, draws=None)
     ours = dataclasses.replace(perfect, rows_behind=40.0).estimate(0).interval()
     assert ours == pytest.approx(proportion_confint(0, 40, method="wilson"))
+    assert [shaped_interval(0.0, 0.0, 1.96, (0.0, 1.0), n)[0] for n in (40, 569, 891)] == [0.0] * 3
+    assert [shaped_interval(1.0, 0.0, 1.96, (0.0, 1.0), n)[1] for n in (40, 569, 891)] == [1.0] * 3
 
 
 def test_intervals_of_positive_losses_are_symmetric_in_the_logarithm():

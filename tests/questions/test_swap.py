@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import inspect
 import itertools
 import json
@@ -595,3 +596,22 @@ def test_a_dozen_rows_of_regression(iris):
         for options in ({}, {"criterion": "race"}):
             search = GridSearch(model, grid, random_state=0, **options).fit(X[:, :2], X[:, 2])
             assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.parametrize("grid", [{"C": [1e-5, 1e-4]}, [{"C": [1e-5]}, {"gamma": [1e-7]}]])
+@pytest.mark.parametrize("search", [GridSearch, functools.partial(RandomizedSearch, n_iter=2)])
+def test_the_estimators_own_setting_may_win_a_race(search, grid, tmp_path):
+    """Where grids name different parameters, the own setting names none."""
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(["malignant", "benign"])[y]
+    found = search(SVC(), grid, criterion="race", random_state=0).fit(X, labels)
+    assert found.best_index_ == 2
+    assert found.cv_results_["is_default"].tolist() == [False, False, True]
+    assert found.best_params_ == ({"C": 1.0} if isinstance(grid, dict) else {})
+    assert np.array_equal(found.predict(X), SVC().fit(X, labels).predict(X))
+    assert found.verdict_.startswith("Tuning brings nothing: the estimator's own setting")
+    assert found.results_frame()["rank_test_score"].tolist().index(1) == 2
+    assert pickle.loads(pickle.dumps(found)).best_index_ == 2
+    found.to_html(tmp_path / "report.html")
+    found.plot()
+    assert "Chosen among 3" in found._html_repr()

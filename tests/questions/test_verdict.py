@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import loguniform
+from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import Lasso, Ridge
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import Auto, GridSearch, LeaveOneOut, OutOfBag, Race, RandomizedSearch
 from outsample.problem import ask
@@ -87,7 +99,129 @@ def test_the_gain_is_corrected_for_having_chosen_among_many():
 
 def test_a_setting_that_was_not_tried_is_said_to_be_so(table):
     said = verdict(DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, table, criterion="kfold")
-    assert said.startswith("The estimator's own setting (max_leaf_nodes=None) was not tried")
+    assert said.startswith("The estimator's own setting (max_leaf_nodes=None) was not tried: this search fits the grid")
+
+
+def behind_scaler(learner):
+    return make_pipeline(StandardScaler(), learner)
+
+
+SEEDED = {"random_state": 0}
+EVERY = [
+    (DecisionTreeClassifier(**SEEDED), {"max_leaf_nodes": range(2, 20)}),
+    (DecisionTreeRegressor(**SEEDED), {"max_leaf_nodes": [2, 5]}),
+    (behind_scaler(DecisionTreeClassifier(**SEEDED)), {"decisiontreeclassifier__max_leaf_nodes": [2, 5]}),
+    (DecisionTreeClassifier(max_features="sqrt", **SEEDED), {"max_leaf_nodes": [2, 5]}),
+    (DecisionTreeClassifier(**SEEDED), {"max_depth": [1, 3]}),
+    (DecisionTreeRegressor(**SEEDED), {"ccp_alpha": [0.01, 0.1]}),
+    (DecisionTreeClassifier(**SEEDED), {"max_leaf_nodes": [2, 5], "criterion": ["gini", "entropy"]}),
+    (DecisionTreeClassifier(**SEEDED), {"min_samples_leaf": [2, 5, 10]}),
+    (GradientBoostingClassifier(n_estimators=20, **SEEDED), {"n_estimators": [5, 10]}),
+    (GradientBoostingRegressor(n_estimators=20, **SEEDED), {"n_estimators": [5, 10], "max_depth": [1, 2]}),
+    (KNeighborsClassifier(), {"n_neighbors": [1, 9]}),
+    (behind_scaler(KNeighborsClassifier()), {"kneighborsclassifier__n_neighbors": [1, 9]}),
+    (Ridge(), {"alpha": [0.1, 10.0]}),
+    (Lasso(), {"alpha": [0.1, 0.2, 0.5]}),
+    (behind_scaler(LogisticRegression()), {"logisticregression__C": [0.1, 10, 100]}),
+    (behind_scaler(SVC()), {"svc__C": [0.1, 10, 100]}),
+    (RandomForestClassifier(50, **SEEDED), {"n_estimators": [30, 40, 60]}),
+    (RandomForestClassifier(50, **SEEDED), {"max_depth": [1, 2, 3]}),
+    (RandomForestRegressor(30, **SEEDED), {"max_features": [0.2, 0.4, 0.6]}),
+    (GaussianNB(), {"var_smoothing": [1e-3, 1e-1]}),
+]
+
+
+def data_for(estimator, table):
+    X, y = table
+    return (X, y) if is_classifier(estimator) else (X, X[:, 0] + y)
+
+
+@pytest.mark.parametrize(("estimator", "grid"), EVERY, ids=lambda value: str(value)[:40])
+def test_every_learner_is_compared_with_its_own_setting(table, estimator, grid):
+    """The grid's own rows and numbers are those of a search that does not try it."""
+    X, y = data_for(estimator, table)
+    search = GridSearch(estimator, grid, random_state=0).fit(X, y)
+    assert OWN in search.verdict_.replace("The", "the")
+    assert "was not tried" not in search.verdict_
+    assert "±" in search.verdict_ or "was chosen" in search.verdict_
+    assert len(search.cv_results_["params"]) == len(ParameterGrid(grid))
+    question = ask(estimator, X, y, loss=Auto().default_loss([estimator]), random_state=0)
+    settings = list(ParameterGrid(grid))
+    plain = outcome_of(question, estimator, settings, Auto(), minimum, True, np.nan)
+    assert search.n_fits_ > plain.curve.n_fits
+    np.testing.assert_array_equal(search.curve_.out_sample, plain.curve.out_sample)
+
+
+@pytest.mark.parametrize(
+    ("options", "fit"),
+    [({"scoring": "roc_auc"}, {}), ({"scoring": "f1"}, {}), ({}, {"groups": True}), ({}, {"sample_weight": True})],
+)
+def test_any_score_groups_and_weights_are_compared(table, options, fit):
+    X, y = table
+    given = {name: np.arange(len(y)) // 2 + 1.0 for name in fit}
+    search = GridSearch(
+        DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, random_state=0, **options
+    )
+    assert "was not tried" not in search.fit(X, y, **given).verdict_
+
+
+def test_several_outputs_are_compared(table):
+    X, y = table
+    both = np.stack([X[:, 0] + y, X[:, 1]], axis=1)
+    assert "was not tried" not in verdict(
+        DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, (X, both)
+    )
+
+
+def test_a_score_of_fitted_models_is_compared_by_folds(table):
+    class HalfTheShare(SVC):
+        def score(self, X, y, sample_weight=None):
+            return super().score(X, y, sample_weight) / 2
+
+    search = GridSearch(HalfTheShare(), {"C": [0.001, 10.0, 100.0]}, random_state=0).fit(*table)
+    folds = search._decisive_outcome.reference.fold_risks
+    theirs = -cross_val_score(HalfTheShare(), *table, cv=StratifiedKFold(10, shuffle=True, random_state=0))
+    assert folds.mean() == pytest.approx(theirs.mean(), abs=0.02)
+    assert "was not tried" not in search.verdict_
+    assert "±" in search.verdict_
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "options", "reason"),
+    [
+        (SVC(), {"C": [0.1, 10]}, {}, "beside so few candidates it would cost half as much"),
+        (
+            GradientBoostingClassifier(**SEEDED),
+            {"n_estimators": [2, 4]},
+            {},
+            "it is so much larger than the candidates",
+        ),
+        (
+            LinearDiscriminantAnalysis(solver="lsqr"),
+            {"shrinkage": [0.1, 0.5]},
+            {},
+            "it takes other evidence than the candidates",
+        ),
+        (DecisionTreeClassifier(), {"max_depth": [1, 2]}, {"cv": 3}, "this search fits the grid alone"),
+        (SVC(C=-1.0), {"C": [1.0, 2.0, 3.0]}, {}, "it cannot be fitted to these data"),
+    ],
+)
+def test_why_it_was_not_tried(table, estimator, grid, options, reason):
+    assert f"was not tried: {reason}" in verdict(estimator, grid, table, **options)
+
+
+def test_the_full_tree_has_the_error_of_scikit_learns(table):
+    """A tree without a limit is grown once here; scikit-learn's ties fall elsewhere, and its error is the same."""
+    ours, theirs = [], []
+    for seed in range(8):
+        X, y = make_classification(200, 8, n_informative=4, flip_y=0.1, random_state=seed)
+        tree = DecisionTreeClassifier(random_state=seed)
+        _, found = reference((X, y), tree, [{"max_leaf_nodes": 4}], {"max_leaf_nodes": None}, Auto())
+        ours.append(found.reference.losses.mean())
+        theirs.append(1 - cross_val_score(tree, X, y, cv=5).mean())
+    apart = np.subtract(ours, theirs)
+    assert abs(apart.mean()) < 3 * apart.std(ddof=1) / np.sqrt(len(apart))
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.5
 
 
 def test_criteria_without_rows_and_scikit_learns_loop(table):
@@ -157,28 +291,83 @@ def test_the_reference_has_the_losses_it_would_have_as_a_candidate(table):
     plain, found = reference(table, KNeighborsClassifier(), neighbours, {"n_neighbors": 5}, LeaveOneOut())
     among, _ = reference(table, KNeighborsClassifier(), [*neighbours, {"n_neighbors": 5}], {}, LeaveOneOut())
     place = next(i for i, setting in enumerate(among.curve.params) if setting["n_neighbors"] == 5)
-    assert np.array_equal(found.reference, among.curve.left_out.losses[place])
+    assert np.array_equal(found.reference.losses[0], among.curve.left_out.losses[place])
     assert len(found.curve) == 3
     assert found.curve.n_fits == plain.curve.n_fits + 1
     forest = RandomForestClassifier(40, random_state=0)
     settings = [{"max_depth": d} for d in (1, 2, 3, 4)]
     _, found = reference(table, forest, settings, {"max_depth": None}, OutOfBag())
-    assert np.isfinite(found.reference).mean() > 0.9
-    _, few = reference(table, forest, settings[:3], {"max_depth": None}, OutOfBag())
+    assert np.isfinite(found.reference.losses).mean() > 0.9
+    _, few = reference(table, forest, settings[:2], {"max_depth": None}, OutOfBag())
     assert few.reference is None, "beside few settings one more costs too much"
+
+
+def in_the_grid(table, estimator, settings, criterion):
+    """The outcome of a race among settings of which the last is the estimator's own."""
+    question = ask(estimator, *table, random_state=0)
+    outcome = outcome_of(question, estimator, settings, criterion, minimum, True, np.nan)
+    outcome = replace(outcome, default=len(settings) - 1)
+    return outcome, with_reference(outcome, question, estimator, settings[-1], criterion)
+
+
+def test_an_own_setting_that_a_race_dropped_meets_the_other_folds_too(table):
+    trees = [{"min_samples_leaf": leaf} for leaf in (10, 20, 1)]
+    noisy = table[0], table[0][:, 0] + 3 * np.random.default_rng(0).standard_normal(300)
+    plain, found = in_the_grid(noisy, DecisionTreeRegressor(random_state=0), trees, Race(10))
+    own = plain.model_at(2)
+    met = ~np.isnan(plain.curve.left_out.losses[own])
+    assert plain.curve.race.reason[own] == "worse"
+    assert met.sum() < 300
+    losses = found.reference.losses[0]
+    assert np.array_equal(losses[met], plain.curve.left_out.losses[own][met])
+    alone, _ = in_the_grid(noisy, DecisionTreeRegressor(random_state=0), trees[-1:], Race(10))
+    known = ~np.isnan(losses)
+    assert known.sum() > met.sum()
+    assert np.array_equal(losses[known], alone.curve.left_out.losses[0][known])
+    np.testing.assert_array_equal(found.curve.out_sample, plain.curve.out_sample)
+
+
+def test_an_own_forest_that_a_race_dropped_is_judged_with_all_its_trees(table):
+    forest = RandomForestClassifier(100, max_depth=1, random_state=0)
+    plain, found = in_the_grid(table, forest, [{"max_depth": d} for d in (8, 6, 1)], Race())
+    assert plain.curve.race.n_splits[plain.model_at(2)] < 100
+    judged = outcome_of(ask(forest, *table, random_state=0), forest, [{}], OutOfBag(), minimum, True, np.nan)
+    assert np.array_equal(found.reference.losses[0], judged.curve.left_out.losses[0], equal_nan=True)
+
+
+def test_a_race_of_ones_own_says_when_it_dropped_the_default(table):
+    said = verdict(SVC(C=1e-4), {"C": [1.0, 10.0]}, table, criterion="race")
+    assert said.startswith("Tuning probably beats the estimator's own setting (C=0.0001): the race dropped it after")
+    assert "1 fold, when it was worse by" in said
+    with pytest.warns(FitFailedWarning):
+        said = verdict(SVC(C=-1.0), {"C": [1.0, 10.0]}, table, criterion="race")
+    assert said.startswith("The estimator's own setting (C=-1.0) could not be tried")
+
+
+def test_a_budget_is_for_the_grid(table):
+    machines = {"C": [0.1, 10.0, 100.0, 1000.0]}
+    search = GridSearch(SVC(), machines, criterion=Auto(race=Race(max_fits=12)), random_state=0).fit(*table)
+    assert search.n_fits_ <= 12
+    assert "was not tried: the race has a budget" in search.verdict_
+
+
+def test_a_choice_that_predicts_the_same_gains_nothing(table):
+    """Trees of two hundred leaves are full trees here; nothing beyond 0 ± 0 is said of them."""
+    said = verdict(DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [200]}, table)
+    assert said.startswith("Tuning brings nothing: the estimator's own setting (max_leaf_nodes=None) lost the same on")
 
 
 def test_the_reference_of_a_race_ends_when_it_is_clear(table):
     machines = [{"C": 10.0**c} for c in (-1, 0.5, 1, 1.5)]
-    race = Race(10)
+    race = Race(20)
     plain, clear = reference(table, SVC(), machines, {"C": 1e-6}, race)
-    folds = {int(k) for k in clear.curve.left_out.fold[~np.isnan(clear.reference)]}
-    assert len(folds) < 5, "guessing is clearly worse"
+    folds = {int(k) for k in clear.curve.left_out.fold[~np.isnan(clear.reference.losses[0])]}
+    assert len(folds) < 15, "guessing is clearly worse"
     assert clear.curve.n_fits == plain.curve.n_fits + len(folds)
     _, close = reference(table, SVC(), machines, {"C": 3.0}, race)
-    among, _ = reference(table, SVC(), [{"C": 3.0}], {}, Race(10))
+    among, _ = reference(table, SVC(), [{"C": 3.0}], {}, race)
     assert np.array_equal(
-        close.reference[~np.isnan(close.reference)], among.curve.left_out.losses[0][~np.isnan(close.reference)]
+        close.reference.losses[0, known := ~np.isnan(close.reference.losses[0])], among.curve.left_out.losses[0, known]
     )
 
 

@@ -70,7 +70,7 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     prepare_streams()
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _OncePerSentence()
         code = _exit_code(debug="--debug" in sys.argv[1:])
     if code == READER_GONE:
         # Python flushes standard output once more when it ends; nobody is there to take it.
@@ -136,8 +136,17 @@ def _outcome(debug: bool) -> tuple[str, int]:
         return _sentence_and_code(error)
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"outsample: warning: {_sentence(str(message))}", file=sys.stderr)
+class _OncePerSentence:
+    """Prints warnings, each once: a learner that does not converge may say so in every fold."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
+        sentence = _sentence(str(message))
+        if sentence not in self._said:
+            self._said.add(sentence)
+            print(f"outsample: warning: {sentence}", file=sys.stderr)
 
 
 def _sentence_and_code(error: Exception) -> tuple[str, int]:

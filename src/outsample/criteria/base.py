@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 
 from outsample.checks import entry
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, usual_score
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
@@ -72,6 +73,15 @@ class Criterion(ABC):
         found = self._curve(problem)
         table = None if found.left_out is None else found.left_out.within_size()
         return replace(found, left_out=table, seconds=time.perf_counter() - start)
+
+    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
+        """(the table of losses of rows left out that comes with a curve, fits that it takes), without the curve.
+
+        None where the criterion leaves no rows out, or is in doubt about some.
+        """
+        curve = self.curve(problem)
+        in_doubt = curve.in_doubt is not None and bool((curve.in_doubt > 0).any())
+        return None if in_doubt else curve.left_out, curve.n_fits
 
     def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
         """(the criterion that judges problems which are to be compared, sentences about it): itself, for most."""

@@ -83,9 +83,19 @@ class RowsAndLabels(Criterion):
     def check(self, problem: Problem) -> None:
         refuse_groups_and_outputs(self.name, problem)
 
+    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
+        asked, splits = _asked(problem), shuffled_folds(problem, self.n_folds)
+        out, n_fits = _answer(asked, splits, 0)
+        return left_out_losses(problem, _said(problem, asked, out)), n_fits
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds there are, the larger half of the fits."""
+        return self.episodes - self.episodes // 2
+
     def _curve(self, problem: Problem) -> RiskCurve:
         n_draws = self.episodes // 2
-        left_out = _left_out(problem, self.episodes - n_draws)
+        left_out = _left_out(problem, self.n_folds)
         labels = _label_half(problem, left_out, n_draws)
         mix, by_labels = _Mix(problem), labels.optimism.mean(axis=0)
         out_sample = mix(left_out.risk, by_labels)
@@ -205,42 +215,46 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
 
 
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
-    # Frequencies hold the predictions of a learner that votes, so that one fit per fold gives both.
-    voting = has_frequencies(problem)
-    asked = _asked(problem, "predict_proba" if voting else problem.response)
-
-    def answer(splits: Splits, number: int) -> tuple[Array, int]:
-        """(what fits without their folds say of rows, fits beside the one to all rows)."""
-        partition = splits.partition(problem.n_samples)
-        found = evidence_of_folds(asked, splits, partition=partition, pooled=True, number=number)
-        return found.predictions, found.n_fits - asked.design.fits_per_draw
-
-    def labels(out: Array) -> Array:
-        return out.argmax(axis=-1) if asked.response != problem.response else out
+    asked = _asked(problem)
 
     def read(splits: Splits, number: int) -> tuple[Array, int]:
-        out, n_fits = answer(splits, number)
-        return labels(out), n_fits
+        out, n_fits = _answer(asked, splits, number)
+        return _said(problem, asked, out), n_fits
 
-    out, n_fits = answer(splits := shuffled_folds(problem, n_folds), 0)
-    predicted = labels(out)
+    out, n_fits = _answer(asked, splits := shuffled_folds(problem, n_folds), 0)
+    predicted = _said(problem, asked, out)
     moves, more = moves_of_folds(problem, n_folds, predicted, n_fits == 0, read)
     n_fits += more + asked.design.fits_per_draw
     # A score of whole sets, such as r2 or F1, is biased on the few rows of a fold.
     pooled = problem.loss.reads_predictions and not problem.loss.per_row
     risk = _pooled_risk(problem, predicted) if pooled else mean_over_folds(problem, splits, predicted)
-    return _LeftOut(risk, moves, predicted, out if voting else None, n_fits)
+    return _LeftOut(risk, moves, predicted, out if has_frequencies(problem) else None, n_fits)
 
 
-def _asked(problem: Problem, response: str) -> Problem:
-    """The same models asked for another response; ties are theirs to settle, which saves trees most of the time."""
-    path = problem.path.with_own_ties()
+def _asked(problem: Problem) -> Problem:
+    """The same models, free to settle ties themselves, which saves trees most of the time.
+
+    A learner that votes is asked for frequencies: they hold its predictions, so that one fit per fold gives both.
+    """
+    path, response = problem.path.with_own_ties(), problem.response
+    response = "predict_proba" if has_frequencies(problem) else response
     if path is problem.path and response == problem.response:
         return problem
     asked = replace(problem, path=path, response=response)
     if path is problem.path:
         vars(asked)["design"] = problem.design
     return asked
+
+
+def _answer(asked: Problem, splits: Splits, number: int) -> tuple[Array, int]:
+    """(what fits without their folds say of rows, fits beside the one to all rows)."""
+    found = evidence_of_folds(asked, splits, partition=splits.partition(asked.n_samples), pooled=True, number=number)
+    return found.predictions, found.n_fits - asked.design.fits_per_draw
+
+
+def _said(problem: Problem, asked: Problem, out: Array) -> Array:
+    """The predictions of the models, where they were asked for frequencies too."""
+    return out.argmax(axis=-1) if asked.response != problem.response else out
 
 
 def _pooled_risk(problem: Problem, predicted: Array) -> Floats:

@@ -89,10 +89,14 @@ def difference_of_rows(
 
 
 def difference_of_folds(first: Floats, second: Floats, test_share: float) -> Difference:
-    """The same where only risks on folds are known, (folds,); `test_share` is test rows over training rows."""
+    """The same where only risks on folds are known, (folds,), nan where one was not tested.
+
+    `test_share` is test rows over training rows.
+    """
     apart = first - second
-    K, value = len(apart), float(np.mean(apart))
-    if not apart.any():
+    apart = apart[~np.isnan(apart)]
+    K, value = len(apart), float(np.mean(apart)) if len(apart) else math.nan
+    if K and not apart.any():
         return Difference(0.0, 0.0, math.inf)
     if K < 2:
         return Difference(value, math.nan, 1.0)

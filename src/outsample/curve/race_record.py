@@ -124,6 +124,5 @@ class RaceRecord:
         """The cost and the end of the race in one sentence."""
         n = len(self.reason)
         who = "1 candidate" if n == 1 else f"{n} candidates"
-        return (
-            f"The race of {who} took {self.n_fits} fits, {self.n_fits / n:.1f} each, and was over because {self.ended}."
-        )
+        fits = "1 fit" if self.n_fits == 1 else f"{self.n_fits} fits"
+        return f"The race of {who} took {fits}, {self.n_fits / n:.1f} each, and was over because {self.ended}."

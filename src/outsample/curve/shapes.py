@@ -58,4 +58,6 @@ def _wilson(share: float, error: float, quantile: float, rows: float) -> tuple[f
     weight = quantile**2 / n
     middle = (share + weight / 2) / (1 + weight)
     half = quantile / (1 + weight) * math.sqrt(spread / n + weight / (4 * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The end at a limit is known; computed, it would be off by rounding.
+    low = max(0.0, middle - half) if share > 0 else 0.0
+    return low, min(1.0, middle + half) if share < 1 else 1.0

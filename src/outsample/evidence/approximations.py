@@ -242,7 +242,8 @@ class _LeftOutOfModel:
             change = np.maximum(np.abs(lower - here), np.abs(upper - here))
         change = np.where(np.isfinite(part.errors) & np.isfinite(change), change, np.inf)
         # Losses that are nothing but doubt say nothing of the risk.
-        total = np.maximum(np.abs(here) - change, 0.0)[np.isfinite(change)].sum()
+        known = np.isfinite(change)
+        total = np.maximum(np.abs(here[known]) - change[known], 0.0).sum()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return np.where(change > 0, np.minimum(change / total, 1.0), 0.0)
 

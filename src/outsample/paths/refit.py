@@ -237,6 +237,9 @@ class PipelinePath(Path):
     def pieces(self) -> list[tuple[Path, Rows]]:
         return [(self._piece(path, models), models) for path, models in self.last.pieces()]
 
+    def with_own_ties(self) -> Path:
+        return self._piece(self.last.with_own_ties(), np.arange(len(self)))
+
     def _piece(self, path: Path, models: Rows) -> Path:
         if path.refits:
             return RefitPath.over(self.estimator, [self.params[m] for m in models])

@@ -100,13 +100,6 @@ def with_default(estimator: BaseEstimator, settings: list[dict[str, Any]]) -> tu
     return (settings, place) if place is not None else ([*settings, default], len(settings))
 
 
-def beside(estimator: BaseEstimator, settings: Sequence[dict[str, Any]]) -> tuple[int | None, dict[str, Any] | None]:
-    """(position of the estimator's own setting among others, None) or (None, the setting where it is not there)."""
-    own = own_setting(estimator, settings)
-    place = None if own is None else place_among(own, settings)
-    return place, own if place is None else None
-
-
 def own_setting(estimator: Any, settings: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """The estimator's own values of the parameters that settings name; None where it cannot predict as it is.
 

@@ -17,6 +17,7 @@ from sklearn.exceptions import FitFailedWarning
 
 from outsample.checks import is_integer
 from outsample.criteria.base import Criterion
+from outsample.curve.left_out import LeftOut
 from outsample.curve.race_record import RaceRecord
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.learners import FitError, with_params
@@ -48,7 +49,8 @@ class Outcome:
     best_model : the chosen model's place in the curve.
     error_score : the score of settings that could not be fitted.
     default : position of the estimator's own setting in the user's order; None where it did not take part.
-    reference : (n,) left-out losses of the estimator's own setting, where it is no candidate and was tried beside them.
+    reference : what the estimator's own setting lost on rows left out, where it was tried beside the candidates.
+    untried : why it was not tried, as the end of a sentence; empty where nobody asked for it.
     """
 
     curve: RiskCurve
@@ -56,7 +58,8 @@ class Outcome:
     best_model: int
     error_score: float | str = np.nan
     default: int | None = None
-    reference: Floats | None = None
+    reference: LeftOut | None = None
+    untried: str = ""
 
     @property
     def best_position(self) -> int:

@@ -41,7 +41,7 @@ class Posed:
     chosen_by : the name of the metric that decides.
     learner : the estimator, with placeholder steps of pipelines filled in.
     default : position of the estimator's own setting, None where it does not take part.
-    own : the estimator's own setting, to be tried beside the candidates where it is none of them; None where not.
+    own : the estimator's own setting, to be tried beside the candidates; None where it is not.
     """
 
     questions: Mapping[str, Question]
@@ -141,13 +141,21 @@ class Posed:
 
 @dataclass
 class Told:
-    """What scikit-learn's loop is told: the search put to our evidence, and what it found."""
+    """What scikit-learn's loop is told: the search put to our evidence, and what it found.
+
+    Attributes
+    ----------
+    prototype : a clone of the search, to be fitted where its error as a whole is asked for.
+    train : whether scores of the rows fitted are asked for.
+    evaluated : whether the loop is over, so that what is fitted next is the chosen model.
+    """
 
     posed: Posed
     prototype: Any = None
     train: bool = False
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     honest_score: ErrorEstimate | None = None
+    evaluated: bool = False
 
     @property
     def outcome(self) -> Outcome:

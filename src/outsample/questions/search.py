@@ -86,7 +86,7 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
         from the losses of rows left out, without further fits; there is none where no rows were left out.
     race_ : who was dropped when, by how much, and how likely that was a mistake (with criterion "race").
     oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
-    n_fits_ : fits spent before the final refit.
+    n_fits_ : fits spent before the final refit, those for the estimator's own setting (see `verdict_`) included.
     path_ : name of the path or paths that served.
 
     Examples
@@ -96,8 +96,8 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
     >>> search = GridSearch(tree, {"max_leaf_nodes": range(2, 21)}, random_state=0).fit(X, y)
-    >>> search.n_fits_
-    12
+    >>> search.n_fits_  # 12 for the whole grid, 5 for the tree as it was given
+    17
     >>> 2 <= search.best_params_["max_leaf_nodes"] <= 20
     True
     """

@@ -30,7 +30,7 @@ from outsample.data.tables import Table, n_rows
 from outsample.losses.choice import choose_loss
 from outsample.problem import Question
 from outsample.questions.asked import Asked, Metadata, metadata_of, obstacle
-from outsample.questions.candidates import beside, filled, learners_of, with_default
+from outsample.questions.candidates import filled, learners_of, own_setting, place_among, with_default
 from outsample.questions.contest import Outcome, choice
 from outsample.questions.fitted import Fitted
 from outsample.questions.honest import as_honesty, tibshirani
@@ -140,7 +140,8 @@ class Search(Asked, Fitted):
         if criterion.joint and isinstance(settings, list):
             settings, default = with_default(self.estimator, settings)
         elif criterion.name == "auto" and isinstance(settings, list):
-            default, own = beside(self.estimator, settings)
+            own = own_setting(self.estimator, settings)
+            default = None if own is None else place_among(own, settings)
         usual = criterion.default_loss(learners_of(learner, settings))
         losses = {name: usual if metric is None else metric for name, metric in metrics.items()}
         questions = questions_of(learner, X, y, metadata, losses, self.random_state, self.n_jobs)
@@ -276,6 +277,7 @@ class Search(Asked, Fitted):
             told.outcomes[posed.chosen_by] = beside_them
         tasks.close()
         results = evaluate_candidates([{}])
+        told.evaluated = True
         results.clear()
         results.update(results_table(told.outcomes, told.train))
 
@@ -290,7 +292,9 @@ class Search(Asked, Fitted):
         return int(decisive.positions[choice(decisive.curve, decisive.positions, CrossValidation(), rule)])
 
     def _chosen(self) -> Any:
-        """The chosen model, which our own refit fits when scikit-learn does."""
+        """The chosen model, which our own refit fits when scikit-learn does; None before its loop is over."""
+        if not self._told.evaluated:
+            return None
         question = self._told.posed.question
         setting = with_params(self._told.posed.estimator, self.best_params_)
         fitted = question.run.fits.take(setting_key(setting))

@@ -49,8 +49,8 @@ def stand_ins(search: Any, estimator: BaseEstimator, several: bool, scorer: Any)
     }
 
 
-def told_estimator(estimator: BaseEstimator, chosen: Callable[[], BaseEstimator]) -> Any:
-    """The estimator as it is, except that clones of it fit nothing until `chosen` is to be refitted."""
+def told_estimator(estimator: BaseEstimator, chosen: Callable[[], BaseEstimator | None]) -> Any:
+    """The estimator as it is, except that clones of it fit nothing until `chosen` gives the model to be refitted."""
     stand_in = copy.copy(estimator)
     stand_in.__sklearn_clone__ = lambda: _Told(chosen)
     return stand_in
@@ -81,8 +81,9 @@ class _Told(BaseEstimator):  # type: ignore[misc]
         return {"chosen": None}
 
     def set_params(self, **params: Any) -> Any:
-        """The chosen model where parameters are set, which is done for the refit only."""
-        return self.chosen() if params and self.chosen is not None else self
+        """The chosen model once there is one: parameters are set for the loop, and then for the refit."""
+        found = None if self.chosen is None else self.chosen()
+        return self if found is None else found
 
     def fit(self, X: Table, y: Any = None, **params: Any) -> _Told:
         """Does nothing."""

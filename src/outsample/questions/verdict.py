@@ -12,6 +12,7 @@ from outsample.curve.error_estimate import numeral
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
+from outsample.curve.race_record import ALIKE, REMAINED, RaceRecord
 from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.losses.base import weighted_mean
 from outsample.questions.candidates import own_setting, place_among
@@ -23,6 +24,7 @@ from outsample.running.arrays import Array, Floats, Rows
 MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
 BAGS = 200
+GRID_ALONE = "this search fits the grid alone, so add it there to compare"
 # Standard errors by which an error must be below that of guessing.
 CLEARLY = 2.0
 
@@ -118,10 +120,15 @@ def _about_default(found: Found) -> str:
     place, name = place_among(own, found.settings), f"the estimator's own setting ({in_words(own)})"
     if place == found.chosen:
         return f"tuning brings nothing: {name} was chosen"
+    dropped = "" if place is None else _about_drop(found, place, name)
+    if dropped:
+        return dropped
     gain = _gain(found, place)
     if gain is None:
-        return f"{name} was not tried"
+        return f"{name} was not tried: {found.outcome.untried or GRID_ALONE}"
     unit = found.curve.loss.name
+    if gain.error == 0:
+        return f"tuning brings nothing: {name} lost the same on every row"
     if np.isnan(gain.error):
         side = "below" if gain.value > 0 else "above"
         amount = f"{numeral(abs(gain.value), 2)} ({unit})"
@@ -137,22 +144,40 @@ def _about_default(found: Found) -> str:
     return f"tuning does not beat {name}: it did worse by {amount}"
 
 
+def _about_drop(found: Found, place: int, name: str) -> str:
+    """How a candidate left a race, where no more is known of it; empty where more is."""
+    curve, model = found.curve, found.outcome.model_at(place)
+    race = curve.race
+    if not isinstance(race, RaceRecord) or found.outcome.reference is not None or race.reason[model] == REMAINED:
+        return ""
+    if np.isnan(race.gap[model]):
+        return f"{name} could not be tried"
+    amount = f"{numeral(float(race.gap[model]), 2)} ± {numeral(float(race.error[model]), 2)} ({curve.loss.name})"
+    n = int(race.n_splits[model])
+    met = f"{n} {race.unit}{'s' if n != 1 else ''}"
+    if race.reason[model] == ALIKE:
+        return f"the race dropped {name} after {met}, because another candidate lost the same on every row"
+    return f"tuning probably beats {name}: the race dropped it after {met}, when it was worse by {amount}"
+
+
 def _gain(found: Found, place: int | None) -> Difference | None:
     """By how much the chosen candidate is better than the estimator's own setting; None where that was not tried."""
     outcome, curve = found.outcome, found.curve
-    chosen = outcome.model_at(found.chosen)
-    if place is None and outcome.reference is None:
+    chosen, table = outcome.model_at(found.chosen), curve.left_out
+    model = None if place is None else outcome.model_at(place)
+    own = outcome.reference
+    if own is None and model is not None and table is not None:
+        own = table.take(np.array([model]))
+    if own is not None and table is not None:
+        if own.losses is not None and table.losses is not None:
+            plain = difference_of_rows(own.losses[0], table.losses[chosen], table.weight, found.groups, WIDENING)
+            if plain.error == 0:
+                return plain
+            return replace(plain, value=_corrected(found, own.losses[0], table.losses[chosen], plain.value))
+        if own.fold_risks is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
+            return difference_of_folds(own.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
+    if model is None:
         return None
-    table = curve.left_out
-    own = outcome.reference if place is None else _losses_of(curve, outcome.model_at(place))
-    theirs = _losses_of(curve, chosen)
-    if own is not None and theirs is not None and table is not None:
-        plain = difference_of_rows(own, theirs, table.weight, found.groups, WIDENING)
-        return replace(plain, value=_corrected(found, own, theirs, plain.value))
-    assert place is not None
-    model = outcome.model_at(place)
-    if curve.fold_risks is not None and len(curve.fold_risks) > 1 and table is not None:
-        return difference_of_folds(curve.fold_risks[:, model], curve.fold_risks[:, chosen], _test_share(table))
     return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
 
 

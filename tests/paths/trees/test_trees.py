@@ -8,6 +8,7 @@ from contract import check_contract
 from corner_cases import awkward_table, binary, real, smooth_table, three_classes, weights, with_holes
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -351,15 +352,33 @@ def test_labels_far_from_zero_get_the_trees_that_scikit_learn_grows(offset, para
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_trees_grown_here_on_new_rows_against_scikit_learn_where_nothing_ties(estimator, labels, weighted):
+@pytest.mark.parametrize(("parameter", "values"), [("max_leaf_nodes", [2, 3, 5]), ("max_depth", [1, 2])])
+def test_trees_grown_here_on_new_rows_against_scikit_learn_where_nothing_ties(
+    estimator, labels, parameter, values, weighted
+):
     X, X_new = smooth_table(n=300)
     y, weight = labels(X), weights(len(X)) if weighted else None
     classes = None if labels is real else np.unique(y)
-    path = TreePath(estimator, "max_leaf_nodes", [2, 3, 5, 7])
+    path = find_path(clone(estimator), parameter, values)
     X_new = np.concatenate([X_new, X])
     for response in ("predict",) if classes is None else ("predict", "predict_proba"):
         ours, theirs = (p.bind(X, classes, weight).predict(y, X_new, response) for p in (path.with_own_ties(), path))
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("max_leaf_nodes", 60), ("max_depth", None)])
+def test_ties_do_not_favour_the_columns_that_come_first(parameter, value):
+    """As scikit-learn's random ties: the error on new rows is the same whether what matters stands first or last."""
+    changes = []
+    for seed in range(40):
+        X, y = make_friedman1(400, n_features=10, random_state=seed)
+        path = find_path(DecisionTreeRegressor(), parameter, [value]).with_own_ties()
+        errors = [
+            np.mean((path.bind(T[:100]).predict(y[:100], T[100:], seed=seed)[0] - y[100:]) ** 2)
+            for T in (X, X[:, ::-1])
+        ]
+        changes.append(errors[1] - errors[0])
+    assert abs(np.mean(changes)) < 3 * np.std(changes) / np.sqrt(len(changes))
 
 
 def test_new_rows_fall_where_the_same_rows_fell_when_the_tree_grew():
@@ -371,15 +390,19 @@ def test_new_rows_fall_where_the_same_rows_fell_when_the_tree_grew():
     np.testing.assert_array_equal(growth.leaves_of(X, X), growth.leaf)
 
 
-def test_rows_and_labels_fit_no_tree_of_scikit_learn(monkeypatch):
+@pytest.mark.parametrize(
+    ("grid", "path"), [({"max_leaf_nodes": [2, 5, 9]}, "TreePath"), ({"max_depth": [1, 4, None]}, "DepthPath")]
+)
+def test_rows_and_labels_fit_no_tree_of_scikit_learn(monkeypatch, grid, path):
     X, _ = smooth_table(n=120)
     monkeypatch.setattr("outsample.paths.trees.leaves.FittedTree", None)
+    monkeypatch.setattr("outsample.paths.refit.RefitDesign.predict", None)
     for learner, y, loss in (
         (DecisionTreeClassifier(), binary(X), "roc_auc"),
         (DecisionTreeClassifier(), three_classes(X), "zero-one"),
         (DecisionTreeRegressor(), real(X), "squared"),
     ):
-        search = GridSearch(
-            learner, {"max_leaf_nodes": [2, 5, 9]}, criterion="rows-and-labels", loss=loss, refit=False, random_state=0
-        ).fit(X, y)
-        assert search.path_ == "TreePath"
+        search = GridSearch(learner, grid, criterion="rows-and-labels", loss=loss, refit=False, random_state=0).fit(
+            X, y
+        )
+        assert search.path_ == path

@@ -88,7 +88,9 @@ class Growth:
 
     def _sides(self) -> list[tuple[Integers, Integers]]:
         """The fitted rows that each split sends to the left and to the right."""
-        held = {int(node): np.flatnonzero(self.leaf == node) for node in np.unique(self.leaf)}
+        order = np.argsort(self.leaf, kind="stable")
+        nodes, first = np.unique(self.leaf[order], return_index=True)
+        held = dict(zip(nodes.tolist(), np.split(order, first[1:]), strict=True))
         sides = []
         for j in range(len(self.split))[::-1]:
             left, right = held.pop(2 * j + 1), held.pop(2 * j + 2)

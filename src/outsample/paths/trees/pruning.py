@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,15 @@ class DepthPath(GridPath):
     """`DecisionTreeClassifier` and `DecisionTreeRegressor` along `max_depth`.
 
     In-sample predictions come from one tree grown here, cut at each depth; ties between splits are resolved as in
-    `TreePath`. Predictions on new X refit every depth: scikit-learn breaks ties by random numbers, which trees of
-    different depths use in different order. Trees with options that are not known here are not served.
+    `TreePath`. Predictions on new X refit every depth (unless `with_own_ties`): scikit-learn breaks ties by random
+    numbers, which trees of different depths use in different order. Trees with options that are not known here are not
+    served.
     """
 
     responses = frozenset({"predict", "predict_proba"})
     same_digits = True
     from_one_fit = True
+    _own_ties = False
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -43,7 +46,12 @@ class DepthPath(GridPath):
         return value is None or is_integer(value, 1)
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
-        return DepthDesign(self, X, classes, weight)
+        return DepthDesign(self, X, classes, weight, self._own_ties)
+
+    def with_own_ties(self) -> DepthPath:
+        path = copy(self)
+        path._own_ties = True
+        return path
 
     def kept(self, nodes: NodeTable) -> Kept:
         """Nodes no deeper than the limit."""
@@ -52,12 +60,17 @@ class DepthPath(GridPath):
 
 
 class DepthDesign(CutTreeDesign):
-    """In-sample predictions from one tree grown here, those on new X from one scikit-learn fit per depth."""
+    """In-sample predictions from one tree grown here, those on new X from one scikit-learn fit per depth.
 
-    def __init__(self, path: DepthPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
+    With ties of our own the latter come from one tree grown here as well.
+    """
+
+    def __init__(
+        self, path: DepthPath, X: Table, classes: Array | None, weight: Floats | None, own_ties: bool = False
+    ) -> None:
         whole = with_params(path.estimator, path.params[-1])
         deepest = whole.max_depth or _DEEPEST
-        super().__init__(path, whole, min(n_rows(X), 2 ** min(deepest, _DEEPEST)), X, classes, weight)
+        super().__init__(path, whole, min(n_rows(X), 2 ** min(deepest, _DEEPEST)), X, classes, weight, own_ties)
         self._each = RefitPath.of(path).bind(X, classes, weight)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
@@ -66,6 +79,8 @@ class DepthDesign(CutTreeDesign):
         return super().fitted(Y, response, seeds)
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        if self._own_ties and self._may_grow_for(y[None]):
+            return self._predicted_here(y, X_new, response, seed)
         return self._each.predict(y, X_new, response, seed)
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
