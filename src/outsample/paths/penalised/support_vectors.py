@@ -17,8 +17,9 @@ from outsample.paths.base import Design, GridPath, Path
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.threads import cached_property
 
-_KERNELS = ("linear", "poly", "rbf", "sigmoid")
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
 _MAX_GRAM_BYTES = 512 * 2**20
 _BLOCK_BYTES = 64 * 2**20
 
@@ -37,7 +38,7 @@ class SupportVectorPath(GridPath):
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         plain = getattr(estimator, "probability", False) in (False, "deprecated")
-        return plain and estimator.kernel in _KERNELS
+        return plain and estimator.kernel in KERNELS
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
@@ -49,16 +50,19 @@ class SupportVectorPath(GridPath):
 
 
 class SupportVectorDesign(DrawByDraw):
-    """X and its kernel matrix, computed once; every C is fitted to it."""
+    """X and its kernel matrix, computed once, for the first fit; every C is fitted to it."""
 
     def __init__(self, path: SupportVectorPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
         self.fits_per_draw = len(path)
         self._X = _double(X)
         self._kernel = Kernel(path.estimator, self._X)
-        self._gram = self._kernel(self._X, self._X)
         self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
         self._codes_suffice = codes_suffice(path.estimator)
+
+    @cached_property
+    def _gram(self) -> Floats:
+        return self._kernel(self._X, self._X)
 
     def _answers(
         self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
