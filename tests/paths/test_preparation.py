@@ -66,6 +66,15 @@ def test_machines_on_a_kernel_matrix_against_scikit_learn(machine, settings):
     np.testing.assert_allclose(shared_answers(model, X, y, response), getattr(own, response)(X[TEST]), rtol=1e-7)
 
 
+@pytest.mark.parametrize("settings", KERNELS, ids=str)
+def test_sparse_tables_on_a_kernel_matrix_against_scikit_learn(settings):
+    X, y = classes()
+    X, model = sparse.csr_matrix(np.where(X > 0.5, X, 0.0)), SVC(C=3.0, **settings)
+    own = clone(model).fit(X[TRAIN], y[TRAIN])
+    scores = shared_answers(model, X, y, "decision_function")
+    np.testing.assert_allclose(scores, own.decision_function(X[TEST]), rtol=1e-7)
+
+
 @pytest.mark.parametrize("settings", [{"class_weight": "balanced"}, {"class_weight": {1: 5.0}}, {"break_ties": True}])
 def test_weights_on_a_kernel_matrix_against_scikit_learn(settings):
     X, y = classes()
@@ -128,7 +137,7 @@ def test_tables_that_are_left_to_the_machine(monkeypatch):
     assert kernel(X[TRAIN], X[TEST]) is None
     (kernel,) = preparations_of(refit(SVC()))
     missing = np.where(X > 2.5, np.nan, X)
-    for table in (sparse.csr_matrix(X), X[:, :9], missing, np.full(X.shape, "a")):
+    for table in (X[:, :9], missing, np.full(X.shape, "a")):
         assert kernel(table[TRAIN], table[TEST]) is None
     assert preparations_of(refit(SVC(gamma=-1.0)))[0](1e3 * X[TRAIN], X[TEST]) is None
     monkeypatch.setattr(preparation, "_LARGEST_MATRIX", 160 * 120 * 8 - 1)

@@ -66,7 +66,7 @@ def entrants_of(problems: Sequence[Problem]) -> list[Entrant]:
     found, start = [], 0
     for problem in problems:
         for path, models in problem.path.pieces():
-            piece = problem if len(models) == len(problem.path) else problem.over(path)
+            piece = problem if path is problem.path else problem.over(path)
             found.append(Entrant(piece, start + models))
         start += len(problem.path)
     return found

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
 
 from outsample.data.learners import with_params
 from outsample.data.steps import fit_leading_steps, is_random, split_pipeline, transformed
 from outsample.paths.base import Path
 from outsample.paths.dispatch import public_name
-from outsample.paths.penalised.support_vectors import KERNELS, Kernel
+from outsample.paths.penalised.support_vectors import KERNELS, Kernel, double
 from outsample.paths.refit import PipelinePath, RefitPath
 from outsample.running.run import MEMORY_BUDGET
 from outsample.running.units import fingerprint
@@ -66,18 +65,18 @@ class LeadingSteps(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class KernelMatrix(Preparation):
-    """The kernel of a support vector machine between all rows, for tables of numbers that are not too large."""
+    """The kernel of a support vector machine between all rows, where the table is not too large."""
 
     machine: BaseEstimator
 
     def __call__(self, X_train: Any, X_test: Any) -> tuple[Any, Any] | None:
         try:
-            train, test = (check_array(X, dtype=np.float64, order="C") for X in (X_train, X_test))
+            train, test = double(X_train), double(X_test)
         except (ValueError, TypeError):
             return None
         if train.shape[1] < _FEWEST_COLUMNS or train.shape[1] != test.shape[1]:
             return None
-        if (len(train) + len(test)) * len(train) * train.itemsize > _LARGEST_MATRIX:
+        if (train.shape[0] + test.shape[0]) * train.shape[0] * train.dtype.itemsize > _LARGEST_MATRIX:
             return None
         return self._matrices(train, test)
 

@@ -55,7 +55,7 @@ class SupportVectorDesign(DrawByDraw):
     def __init__(self, path: SupportVectorPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
         self.fits_per_draw = len(path)
-        self._X = _double(X)
+        self._X = double(X)
         self._kernel = Kernel(path.estimator, self._X)
         self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
         self._codes_suffice = codes_suffice(path.estimator)
@@ -69,7 +69,7 @@ class SupportVectorDesign(DrawByDraw):
     ) -> Iterator[Array]:
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
-        rows = None if X_new is None else _double(X_new)
+        rows = None if X_new is None else double(X_new)
         for machine in self._machines:
             model = fit_or_say(clone(machine), self._gram, labels, self.weight)
             answer = np.concatenate([getattr(model, response)(block) for block in self._blocks(rows)])
@@ -151,5 +151,6 @@ def _width(gamma: Any, X: Any) -> float:
     return 1.0 / (int(X.shape[1]) * float(variance)) if variance != 0 else 1.0
 
 
-def _double(X: Table) -> Any:
+def double(X: Table) -> Any:
+    """X as a support vector machine reads it: numbers of double precision, an array or sparse rows."""
     return check_array(X, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)
