@@ -184,45 +184,45 @@ def test_dropping_one_never_changes_the_numbers_of_another(grid):
         np.testing.assert_array_equal(one[both], other[both])
 
 
-class Stop(Exception):
+class StopError(Exception):
     """The search is interrupted."""
 
 
-@pytest.mark.filterwarnings("ignore:.*tasks have been successfully executed  but not used")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_race_goes_on_where_it_was(table, tmp_path, n_jobs):
-    whole = raced(*table, machines(), MACHINES)
+def laps_of(table, **settings):
+    """(a search, how many laps it ran)."""
+    laps, original = [], fold_race._Laps.__call__
+
+    def call(self, entrant, fold, shared):
+        laps.append(entrant)
+        return original(self, entrant, fold, shared)
+
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(fold_race._Laps, "__call__", call)
+        return raced(*table, machines(), MACHINES, **settings), len(laps)
+
+
+def test_an_interrupted_race_goes_on_where_it_was(table, tmp_path):
+    whole, n_laps = laps_of(table)
 
     def stop(done, planned):
         if done >= 7:
-            raise Stop
+            raise StopError
 
     store = tmp_path / "race.outsample"
+    with pytest.raises(StopError):
+        raced(*table, machines(), MACHINES, store=store, progress=stop)
+    resumed, n_more = laps_of(table, store=store)
+    assert n_more == n_laps - 7
+    assert_alike(whole, resumed)
+
+
+def test_laps_of_several_workers_are_kept(table, tmp_path):
+    store = tmp_path / "race.outsample"
     with joblib.parallel_backend("threading"):
-        with pytest.raises(Stop):
-            raced(*table, machines(), MACHINES, store=store, n_jobs=n_jobs, progress=stop)
-        laps = count_laps(table, store, n_jobs)
-        assert laps[0] <= whole.n_fits_ - 7
-        assert laps[1] == 0
-        assert_alike(whole, raced(*table, machines(), MACHINES, store=store))
-
-
-def count_laps(table, store, n_jobs):
-    """Laps that were run when the race was started again, twice."""
-    counts = []
-    original = fold_race._Laps.__call__
-    for _ in range(2):
-        laps = []
-
-        def call(self, entrant, fold, shared, laps=laps):
-            laps.append(entrant)
-            return original(self, entrant, fold, shared)
-
-        with pytest.MonkeyPatch.context() as changed:
-            changed.setattr(fold_race._Laps, "__call__", call)
-            raced(*table, machines(), MACHINES, store=store, n_jobs=n_jobs)
-        counts.append(len(laps))
-    return counts
+        first = raced(*table, machines(), MACHINES, store=store, n_jobs=2)
+    again, n_laps = laps_of(table, store=store)
+    assert n_laps == 0
+    assert_alike(first, again)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
