@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from outsample.data.learners import encode, with_params
@@ -57,7 +57,7 @@ class SupportVectorDesign(DrawByDraw):
         self.fits_per_draw = len(path)
         self._X = double(X)
         self._kernel = Kernel(path.estimator, self._X)
-        self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
+        self._path = path
         self._codes_suffice = codes_suffice(path.estimator)
 
     @cached_property
@@ -70,8 +70,9 @@ class SupportVectorDesign(DrawByDraw):
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
         rows = None if X_new is None else double(X_new)
-        for machine in self._machines:
-            model = fit_or_say(clone(machine), self._gram, labels, self.weight)
+        for params in self._path.params:
+            machine = with_params(self._path.estimator, {"kernel": "precomputed", **params})
+            model = fit_or_say(machine, self._gram, labels, self.weight)
             answer = np.concatenate([getattr(model, response)(block) for block in self._blocks(rows)])
             yield answer if by_name is None or response != "predict" else encode(answer, by_name)
 
@@ -96,31 +97,37 @@ class Kernel:
         """Kernel values of all pairs of rows, (rows of A, rows of B)."""
         product = A @ B.T
         dots = np.asarray(product.toarray() if sparse.issparse(product) else product, order="C")
-        values = self._of_dots(dots, A, B)
+        values = self._of_distances(dots, A, B) if self.name == "rbf" else self._of_dots(dots)
         if A is B:
-            np.fill_diagonal(values, self._own(_squares(A)))
+            np.fill_diagonal(values, self._own(A))
         return values
 
-    def _of_dots(self, dots: Floats, A: Any, B: Any) -> Floats:
+    def _of_distances(self, dots: Floats, A: Any, B: Any) -> Floats:
+        """exp(−γ‖a − b‖²) of all pairs; the dots are written over."""
+        squares = _squares(B)
+        values = (squares if A is B else _squares(A))[:, None] + squares
+        dots *= 2.0
+        values -= dots
+        values *= -self.gamma
+        return np.exp(values, out=values)
+
+    def _of_dots(self, dots: Floats) -> Floats:
         if self.name == "linear":
             return dots
-        if self.name == "rbf":
-            squared_distances = _squares(A)[:, None] + _squares(B) - 2.0 * dots
-            return np.asarray(np.exp(-self.gamma * squared_distances))
         inner = self.gamma * dots + self.coef0
         return np.asarray(np.tanh(inner)) if self.name == "sigmoid" else _power(inner, int(self.degree))
 
-    def _own(self, squares: Floats) -> Floats:
+    def _own(self, A: Any) -> Floats:
         """Kernel values of rows with themselves, to libsvm's last digit.
 
         The solver keeps these in double precision and breaks ties by them. So equal rows need equal values, which a
         product of matrices does not guarantee, and the last digit of tanh must be that of the C library, not numpy's.
         """
         if self.name == "rbf":
-            return np.ones(len(squares))
+            return np.ones(A.shape[0])
         if self.name == "sigmoid":
-            return np.array([math.tanh(self.gamma * s + self.coef0) for s in squares])
-        return self._of_dots(squares, None, None)
+            return np.array([math.tanh(self.gamma * s + self.coef0) for s in _squares(A)])
+        return self._of_dots(_squares(A))
 
 
 def _power(base: Floats, exponent: int) -> Floats:
