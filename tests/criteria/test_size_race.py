@@ -25,6 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from learners_that_count import COUNTER, counted
 from outsample import GridSearch, OutOfBag, Race, RandomizedSearch, estimate
 from outsample.evidence.size_race import rounds_up_to
 from outsample.evidence.standings import expected_loss_of_growing
@@ -97,6 +98,24 @@ def test_behind_steps_that_learn_from_the_rows(table):
     growing.grow(48, X, y, None)
     assert_same_ensemble(growing.finished()[-1], whole[-1], whole[:-1].transform(X))
     np.testing.assert_array_equal(growing.finished().predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_steps_before_forests_are_fitted_once_for_all_of_them(table, monkeypatch, n_jobs):
+    X, y = table
+    steps = make_column_transformer((StandardScaler(), [0, 1, 2]), remainder="passthrough"), PCA(4, random_state=0)
+    model = make_pipeline(*steps, FOREST)
+    grid = {"randomforestclassifier__max_features": [1, 2, 4], "randomforestclassifier__min_samples_leaf": [1, 10]}
+    counted(monkeypatch, StandardScaler, "scaler")
+    COUNTER.fits.clear()
+    shared = raced(X, y, model, grid, n_jobs=n_jobs)
+    assert COUNTER.fits["scaler"] <= n_jobs
+    monkeypatch.setattr("outsample.paths.growing._key_of", lambda steps: None)
+    alone = raced(X, y, model, grid)
+    assert COUNTER.fits["scaler"] > 6
+    np.testing.assert_array_equal(shared.race_.risk, alone.race_.risk)
+    np.testing.assert_array_equal(shared.curve_.left_out.losses, alone.curve_.left_out.losses)
+    np.testing.assert_array_equal(shared.predict_proba(X), alone.predict_proba(X))
 
 
 def test_the_winner_is_the_forest_fitted_in_one_go(table):

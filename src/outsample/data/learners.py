@@ -75,8 +75,10 @@ def last_step(estimator: BaseEstimator) -> Any:
 
 def is_pairwise(estimator: BaseEstimator, params: Mapping[str, Any] | None = None) -> bool:
     """Whether a learner with these parameters takes a number for every pair of rows: a kernel matrix or distances."""
-    if params:
-        estimator = with_params(estimator, params)
+    # Numbers do not change what X is.
+    telling = {k: v for k, v in (params or {}).items() if not isinstance(v, int | float | np.number)}
+    if telling:
+        estimator = with_params(estimator, params or {})
     return bool(get_tags(estimator).input_tags.pairwise)
 
 

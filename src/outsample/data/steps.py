@@ -112,8 +112,12 @@ def fit_leading_steps(steps: Pipeline | None, X: Table) -> tuple[Any, Any, Any]:
         return None, X, X
     fitted = seeded(steps, _SEED)
     Z = transformed(fitted, X, "fit_transform")
-    random = any(name.endswith("__random_state") for name in fitted.get_params())
-    return fitted, Z, transformed(fitted, X) if random else Z
+    return fitted, Z, transformed(fitted, X) if is_random(fitted) else Z
+
+
+def is_random(steps: Pipeline) -> bool:
+    """Whether a step of a pipeline may use chance, so that what it made of X while fitting need not come again."""
+    return any(name.endswith("__random_state") for name in steps.get_params())
 
 
 def transformed(step: Any, X: Table, method: str = "transform") -> Any:

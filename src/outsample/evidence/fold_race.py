@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ from outsample.data.learners import FitError
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import FoldFits, FoldJudge, left_out_predictions
 from outsample.evidence.standings import expected_loss
+from outsample.paths.preparation import Shared
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.dealing import dealt
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
 
@@ -50,9 +52,14 @@ class FoldRace(RaceRun):
         fold = int(self.rounds[r])
         yield from ((e, self._known.lap(e, fold)) for e in entrants if e in self._known)
         refitted = [e for e in entrants if e not in self._known]
-        units = _Units([self.entrants[e].problem for e in refitted], fold, self.splits)
-        results = results_of(self._fits, [(e, fold) for e in refitted], self.problem.n_jobs, units)
-        yield from zip(refitted, results, strict=False)
+        kept = _KeptLaps({e: self.entrants[e].problem for e in refitted}, fold, self.splits)
+        yield from kept.laps.items()
+        missing, n_jobs = [e for e in refitted if e not in kept.laps], self.problem.n_jobs
+        units = [tuple(missing[i] for i in unit) for unit in dealt([self._fits.keys(e) for e in missing], n_jobs)]
+        kept.units = units
+        results = results_of(_Round(self._fits, fold), [(unit,) for unit in units], n_jobs, kept)
+        for unit, laps in zip(units, results, strict=False):
+            yield from zip(unit, laps, strict=True)
 
     def _cost(self, entrants: list[int], r: int) -> float:
         return float(sum(e not in self._known for e in entrants))
@@ -113,12 +120,28 @@ class _Laps:
     def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
         self.fits = [FoldFits(it.problem, splits.folds, FoldJudge(it.problem, splits), False, 0) for it in entrants]
 
-    def __call__(self, entrant: int, fold: int) -> Lap | FitError:
+    def keys(self, entrant: int) -> tuple[Hashable, ...]:
+        """What tells the tables that an entrant is fitted to from those of others; empty where none is prepared."""
+        fits = self.fits[entrant]
+        keys = tuple(preparation.key for preparation in fits.preparations)
+        return (fits.pairwise, *keys) if keys else ()
+
+    def __call__(self, entrant: int, fold: int, shared: Shared) -> Lap | FitError:
         try:
-            cost, risks, losses = self.fits[entrant](fold)
+            cost, risks, losses = self.fits[entrant](fold, shared)
         except FitError as error:
             return error
         return cost, risks, _of_units(losses, risks)
+
+
+class _Round:
+    """The laps of some entrants on one fold; what they share is kept as long as this is, which is one round."""
+
+    def __init__(self, laps: _Laps, fold: int) -> None:
+        self.laps, self.fold, self.shared = laps, fold, Shared()
+
+    def __call__(self, entrants: Sequence[int]) -> list[Lap | FitError]:
+        return [self.laps(entrant, self.fold, self.shared) for entrant in entrants]
 
 
 class _KnownLaps:
@@ -165,20 +188,28 @@ def _free(problem: Problem, partition: Rows) -> Array | None:
         return None
 
 
-class _Units:
-    """The finished laps of one round in a store."""
+class _KeptLaps:
+    """The laps of one round in a store, those of a unit of work together.
 
-    def __init__(self, problems: Sequence[Problem], fold: int, splits: Splits) -> None:
-        self.fold = fold
-        self.stored: list[StoredUnits | None] = [problem.finished("laps", splits.tests) for problem in problems]
+    Attributes
+    ----------
+    laps : those that were finished before, by entrant.
+    units : the entrants of every unit that is worked on now.
+    """
+
+    def __init__(self, problems: Mapping[int, Problem], fold: int, splits: Splits) -> None:
+        self.fold, self.units = fold, list[tuple[int, ...]]()
+        stored = {e: problem.finished("laps", splits.tests) for e, problem in problems.items()}
+        self.stored: dict[int, StoredUnits] = {e: units for e, units in stored.items() if units is not None}
+        known = {e: units.get(fold) for e, units in self.stored.items()}
+        self.laps: dict[int, Any] = {e: lap for e, lap in known.items() if lap is not None}
 
     def get(self, index: int) -> Any | None:
-        """The lap of an entrant, None where it is not finished."""
-        stored = self.stored[index]
-        return None if stored is None else stored.get(self.fold)
+        """None: a unit has only laps that are not finished."""
+        return None
 
     def put(self, index: int, result: Any) -> None:
-        """Keep the lap of an entrant; failures are tried again."""
-        stored = self.stored[index]
-        if stored is not None and not isinstance(result, FitError):
-            stored.put(self.fold, result)
+        """Keep the laps of a unit; failures are tried again."""
+        for entrant, lap in zip(self.units[index], result, strict=True):
+            if entrant in self.stored and not isinstance(lap, FitError):
+                self.stored[entrant].put(self.fold, lap)

@@ -142,22 +142,23 @@ class OutOfBagJudge:
 
     def answers(self, model: BaseEstimator, X: Any, sizes: Sequence[int]) -> tuple[Array, ...]:
         """The arrays of `Unseen` for the beginnings of an ensemble of these sizes, ascending."""
-        return self.further_answers(model, X, [(size, size) for size in sizes], None)[0]
+        points = [(size, size) for size in sizes]
+        return self.further_answers(last_step(model), read_by_ensemble(model, X), points, None)[0]
 
     def further_answers(
-        self, model: BaseEstimator, X: Any, points: Sequence[tuple[int, int]], votes: Votes | None
+        self, ensemble: BaseEstimator, Z: Any, points: Sequence[tuple[int, int]], votes: Votes | None
     ) -> tuple[tuple[Array, ...], Votes | None]:
         """(the arrays of `Unseen` at some points of an ensemble, the votes of all its estimators).
 
         Parameters
         ----------
+        Z : the rows as the ensemble reads them, behind the earlier steps of its pipeline.
         points : (number of estimators that are asked, number that the ensemble will have when it is finished),
             ascending: losses are corrected to the second.
         votes : those of the first estimators, which are then not asked again.
         """
-        ensemble, found = last_step(model), []
-        counted = 0 if votes is None else votes.size
-        for opinion, unseen in opinions(ensemble, read_by_ensemble(model, X), self.response, counted):
+        found, counted = [], 0 if votes is None else votes.size
+        for opinion, unseen in opinions(ensemble, Z, self.response, counted):
             votes = self._no_votes(ensemble, opinion) if votes is None else votes
             votes.add(opinion, unseen)
             found += [self._judged(votes, size) for asked, size in points if asked == votes.size]

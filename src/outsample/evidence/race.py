@@ -66,7 +66,7 @@ def entrants_of(problems: Sequence[Problem]) -> list[Entrant]:
     found, start = [], 0
     for problem in problems:
         for path, models in problem.path.pieces():
-            piece = problem if len(models) == len(problem.path) else problem.over(path)
+            piece = problem if path is problem.path else problem.over(path)
             found.append(Entrant(piece, start + models))
         start += len(problem.path)
     return found
@@ -270,7 +270,8 @@ class RaceRun(ABC):
         """Write down what the candidates of an entrant lost in round r, or why they could not be fitted."""
         candidates = self.entrants[e].candidates
         if isinstance(lap, FitError):
-            self.failures |= {int(c): lap for c in candidates}
+            # In the order of the candidates, whichever was fitted first.
+            self.failures = dict(sorted((self.failures | {int(c): lap for c in candidates}).items()))
             return
         cost, risks, values = lap
         self.spent += float(cost)

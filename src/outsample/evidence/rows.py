@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from outsample.data.learners import FitError
 from outsample.data.tables import Table, split_rows
 from outsample.losses.whole_set import risk_of_scores
 from outsample.paths.base import Design
+from outsample.paths.preparation import Preparation, Shared, preparations_of
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
 from outsample.running.run import ROW_SPLITS, child_generator, child_integer
-from outsample.running.threads import one_blas_thread
+from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.workers import results_of
 
 # Addresses below ROW_SPLITS; 0 and 1 are those of folds and hold-outs.
@@ -301,17 +303,21 @@ class FoldFits:
         self.every_row = np.arange(problem.n_samples) if whole else None
         self.address = (ROW_SPLITS, LEARNER_SEED, *([FURTHER, number] if number else []))
 
-    def __call__(self, k: int) -> tuple[Array, ...]:
+    def __call__(self, k: int, shared: Shared | None = None) -> tuple[Array, ...]:
         """(fits, risk of every model, its losses; predictions if they are kept, risk on all rows if asked for).
 
         Empty what is not asked for.
+
+        Parameters
+        ----------
+        shared : what others have made of the X of this fold; None to do everything alone, as scikit-learn does.
         """
         fold = self.folds[k]
         seed = child_integer(self.seed, *self.address, k)
         try:
             if self.response == "score":
-                return self._own_scores(fold, seed)
-            predicted, cost = self._predictions(fold, seed)
+                return self._own_scores(fold, seed, shared)
+            predicted, cost = self._predictions(fold, seed, shared)
             on_all = None if self.every_row is None else predicted
             predicted = predicted if on_all is None else on_all[:, fold.test]
         except Exception as error:
@@ -324,19 +330,31 @@ class FoldFits:
             return found
         return (*found, np.asarray(judge.loss.risk(self.y, on_all, self.weight), dtype=np.float64))
 
-    def _predictions(self, fold: Split, seed: int) -> tuple[Array, int]:
-        design, X_test = self._bound(fold)
+    def _predictions(self, fold: Split, seed: int, shared: Shared | None) -> tuple[Array, int]:
+        design, X_test = self._bound(fold, shared)
         return design.predict(self.y[fold.train], X_test, self.response, seed), design.fits_per_draw
 
-    def _own_scores(self, fold: Split, seed: int) -> tuple[Array, ...]:
-        design, X_test = self._bound(fold)
+    def _own_scores(self, fold: Split, seed: int, shared: Shared | None) -> tuple[Array, ...]:
+        design, X_test = self._bound(fold, shared)
         weight = None if self.weight is None else self.weight[fold.test]
         scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
         return np.array(design.fits_per_draw), risk_of_scores(scores), np.empty(0)
 
-    def _bound(self, fold: Split) -> tuple[Design, Table]:
+    def _bound(self, fold: Split, shared: Shared | None) -> tuple[Design, Table]:
         """(the path bound to the training rows, X of the test rows, or of all where all are asked for)."""
         weight = None if self.weight is None else self.weight[fold.train]
+        if shared is None:
+            path, (X_train, X_test) = self.path, self._tables(fold)
+        else:
+            tables = partial(self._tables, fold)
+            path, X_train, X_test = shared.prepared(self.path, self.preparations, self.pairwise, tables)
+        return path.bind(X_train, self.classes, weight), X_test
+
+    def _tables(self, fold: Split) -> tuple[Table, Table]:
         asked = fold.test if self.every_row is None else self.every_row
-        X_train, X_test = split_rows(self.X, fold.train, asked, pairwise=self.pairwise)
-        return self.path.bind(X_train, self.classes, weight), X_test
+        return split_rows(self.X, fold.train, asked, pairwise=self.pairwise)
+
+    @cached_property
+    def preparations(self) -> list[Preparation]:
+        """What can be shared with others before the path is fitted."""
+        return preparations_of(self.path)

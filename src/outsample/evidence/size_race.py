@@ -12,6 +12,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from sklearn.base import clone
 
 from outsample.data.learners import FitError, seeded, with_params
 from outsample.evidence.out_of_bag import Growth, OutOfBagJudge, Unseen, growths_of
@@ -19,7 +20,7 @@ from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import left_out_losses
 from outsample.evidence.standings import expected_loss_of_growing
 from outsample.losses.base import weighted_mean
-from outsample.paths.growing import Growing, planted
+from outsample.paths.growing import Growing, SharedSteps, planted
 from outsample.paths.out_of_bag import Votes, first_estimators, size_in_memory
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats, Rows
@@ -197,34 +198,37 @@ class _Growths:
 
     def __init__(self, entrants: Sequence[Entrant], growths: Sequence[Growth]) -> None:
         first = entrants[0].problem
-        self.X, self.labels, self.weight, self.seed = first.X, first.data.labels, first.weight, first.real_seed
+        self.X, self.labels, self.weight = first.X, first.data.labels, first.weight
         self.learners = [
-            with_params(entrant.problem.path.estimator, entrant.problem.path.params[growth.models[-1]])
-            for entrant, growth in zip(entrants, growths, strict=True)
+            seeded(with_params(it.problem.path.estimator, it.problem.path.params[growth.models[-1]]), first.real_seed)
+            for it, growth in zip(entrants, growths, strict=True)
         ]
         self.judges = [OutOfBagJudge(entrant.problem, True) for entrant in entrants]
+        self.ahead = SharedSteps(self.learners)
 
     def __call__(self, e: int, state: State | None, points: list[Point]) -> tuple[State | None, Any] | FitError:
         """(the forest with its new trees, how many these are and the arrays of `Unseen` at the points)."""
         if not points:
             return state, (np.array(0),)
-        learner, size = self.learners[e], max(asked for asked, *_ in points)
+        size = max(asked for asked, *_ in points)
         if state is not None and state[1].size >= min(asked for asked, *_ in points):
             state = None  # It was not asked then, by candidates that came later.
         try:
-            if state is None:
-                growing, votes = planted(seeded(learner, self.seed), size, self.X, self.labels, self.weight), None
-                new = size
-            else:
-                (growing, votes), new = state, size - state[0].size
-                growing.grow(size, self.X, self.labels, self.weight)
+            growing, votes, before = self._planted(e, size) if state is None else (*state, state[0].size)
+            growing.grow(size, self.X, self.labels, self.weight)
+            Z = self.ahead.read(e, growing.model, self.X)
             asked = [(trees, finished) for trees, finished, _ in points]
-            arrays, votes = self.judges[e].further_answers(growing.model, self.X, asked, votes)
+            arrays, votes = self.judges[e].further_answers(growing.ensemble, Z, asked, votes)
         except Exception as error:
-            failure = FitError(f"{type(learner).__name__} failed: {error}")
+            failure = FitError(f"{type(self.learners[e]).__name__} failed: {error}")
             failure.__cause__ = error
             return failure
-        return None if votes is None else (growing, votes), (np.array(new), *arrays)
+        return None if votes is None else (growing, votes), (np.array(size - before), *arrays)
+
+    def _planted(self, e: int, size: int) -> tuple[Growing, None, int]:
+        """(a forest of its first trees, no votes yet, no trees before)."""
+        ahead = self.ahead.fitted(e, self.X, self.labels)
+        return planted(clone(self.learners[e]), size, self.X, self.labels, self.weight, ahead), None, 0
 
 
 class _Units:

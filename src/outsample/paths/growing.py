@@ -7,18 +7,21 @@ estimators that are there, so that an ensemble that grew in steps is the one tha
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from outsample.data.learners import fit, last_step
 from outsample.data.tables import Table, lend
 from outsample.paths.dispatch import is_patched
-from outsample.paths.out_of_bag import SIZE, is_bag, objection
+from outsample.paths.out_of_bag import SIZE, is_bag, objection, read_by_ensemble
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import setting_key
 
 
 def objection_to_growth(estimator: BaseEstimator) -> str | None:
@@ -81,13 +84,33 @@ class Growing:
         return self.model
 
 
-def planted(learner: BaseEstimator, size: int, X: Table, labels: Array, weight: Floats | None) -> Growing:
-    """An unfitted ensemble, alone or at the end of a pipeline, fitted in place with so many estimators, to grow on."""
-    ensemble, made = last_step(learner), None
-    if isinstance(learner, Pipeline) and len(learner.steps) > 1:
-        leading = learner[:-1]
-        made = lend(leading, leading.fit_transform, X, labels)
-        learner.steps[:-1] = leading.steps
+Ahead = tuple[Pipeline, Any]
+"""Fitted steps before an ensemble, and what they made of X while they were fitted."""
+
+
+def _steps_ahead(learner: BaseEstimator) -> Pipeline | None:
+    """The steps of a pipeline before its last one, None where there are none."""
+    return learner[:-1] if isinstance(learner, Pipeline) and len(learner.steps) > 1 else None
+
+
+def _fitted_ahead(steps: Pipeline, X: Table, labels: Array) -> Ahead:
+    """The steps, fitted in place, and what they made of X."""
+    return steps, lend(steps, steps.fit_transform, X, labels)
+
+
+def planted(
+    learner: BaseEstimator, size: int, X: Table, labels: Array, weight: Floats | None, ahead: Ahead | None = None
+) -> Growing:
+    """An unfitted ensemble, alone or at the end of a pipeline, fitted in place with so many estimators, to grow on.
+
+    Parameters
+    ----------
+    ahead : the steps before it, where they are fitted already.
+    """
+    ensemble, made, steps = last_step(learner), None, _steps_ahead(learner)
+    if steps is not None:
+        fitted, made = _fitted_ahead(steps, X, labels) if ahead is None else ahead
+        learner.steps[:-1] = fitted.steps
     own = bool(ensemble.warm_start)
     _fit_up_to(ensemble, size, X if made is None else made, labels, weight)
     return Growing(learner, made, own)
@@ -101,3 +124,47 @@ def _fit_up_to(ensemble: Any, size: int, X: Any, labels: Array, weight: Floats |
         # Nor is the score out of bag that of the finished forest before it is one.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         fit(ensemble, X, labels, weight)
+
+
+class SharedSteps:
+    """Steps before forests, fitted once to all rows for all forests that have the same; picklable, without the fits.
+
+    Threads that need the same ones at the same moment may each fit them, and all of them get those of one.
+
+    Parameters
+    ----------
+    learners : the forests, alone or at the end of pipelines, with their random states.
+    """
+
+    def __init__(self, learners: Sequence[Any]) -> None:
+        keys = [_key_of(_steps_ahead(learner)) for learner in learners]
+        often = Counter(keys)
+        self._learners, self._keys = learners, [key if often[key] > 1 else None for key in keys]
+        self._fitted: dict[str, Ahead] = {}
+        self._tables: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_fitted": {}, "_tables": {}}
+
+    def fitted(self, e: int, X: Table, labels: Array) -> Ahead | None:
+        """The steps before a forest and what they made of X while they were fitted; None where no others have them."""
+        key = self._keys[e]
+        if key is None:
+            return None
+        if key not in self._fitted:
+            self._fitted.setdefault(key, _fitted_ahead(clone(_steps_ahead(self._learners[e])), X, labels))
+        return self._fitted[key]
+
+    def read(self, e: int, model: Any, X: Table) -> Any:
+        """X as the earlier steps of a fitted pipeline transform it for its forest."""
+        key = self._keys[e]
+        if key is None:
+            return read_by_ensemble(model, X)
+        if key not in self._tables:
+            self._tables.setdefault(key, read_by_ensemble(model, X))
+        return self._tables[key]
+
+
+def _key_of(steps: Pipeline | None) -> str | None:
+    """What tells steps from others; None where there are none, or that cannot be told."""
+    return None if steps is None else setting_key(steps)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from outsample.data.learners import encode, with_params
@@ -17,8 +17,9 @@ from outsample.paths.base import Design, GridPath, Path
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.threads import cached_property
 
-_KERNELS = ("linear", "poly", "rbf", "sigmoid")
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
 _MAX_GRAM_BYTES = 512 * 2**20
 _BLOCK_BYTES = 64 * 2**20
 
@@ -37,7 +38,7 @@ class SupportVectorPath(GridPath):
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         plain = getattr(estimator, "probability", False) in (False, "deprecated")
-        return plain and estimator.kernel in _KERNELS
+        return plain and estimator.kernel in KERNELS
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         if n_rows(X) ** 2 * 8 > _MAX_GRAM_BYTES:
@@ -49,25 +50,29 @@ class SupportVectorPath(GridPath):
 
 
 class SupportVectorDesign(DrawByDraw):
-    """X and its kernel matrix, computed once; every C is fitted to it."""
+    """X and its kernel matrix, computed once, for the first fit; every C is fitted to it."""
 
     def __init__(self, path: SupportVectorPath, X: Table, classes: Array | None, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
         self.fits_per_draw = len(path)
-        self._X = _double(X)
+        self._X = double(X)
         self._kernel = Kernel(path.estimator, self._X)
-        self._gram = self._kernel(self._X, self._X)
-        self._machines = [with_params(path.estimator, {"kernel": "precomputed", **params}) for params in path.params]
+        self._path = path
         self._codes_suffice = codes_suffice(path.estimator)
+
+    @cached_property
+    def _gram(self) -> Floats:
+        return self._kernel(self._X, self._X)
 
     def _answers(
         self, y: Array, classes: Array | None, X_new: Table | None, response: str, seed: int | None
     ) -> Iterator[Array]:
         by_name = None if self._codes_suffice else classes
         labels = y if by_name is None else by_name[y]
-        rows = None if X_new is None else _double(X_new)
-        for machine in self._machines:
-            model = fit_or_say(clone(machine), self._gram, labels, self.weight)
+        rows = None if X_new is None else double(X_new)
+        for params in self._path.params:
+            machine = with_params(self._path.estimator, {"kernel": "precomputed", **params})
+            model = fit_or_say(machine, self._gram, labels, self.weight)
             answer = np.concatenate([getattr(model, response)(block) for block in self._blocks(rows)])
             yield answer if by_name is None or response != "predict" else encode(answer, by_name)
 
@@ -92,31 +97,37 @@ class Kernel:
         """Kernel values of all pairs of rows, (rows of A, rows of B)."""
         product = A @ B.T
         dots = np.asarray(product.toarray() if sparse.issparse(product) else product, order="C")
-        values = self._of_dots(dots, A, B)
+        values = self._of_distances(dots, A, B) if self.name == "rbf" else self._of_dots(dots)
         if A is B:
-            np.fill_diagonal(values, self._own(_squares(A)))
+            np.fill_diagonal(values, self._own(A))
         return values
 
-    def _of_dots(self, dots: Floats, A: Any, B: Any) -> Floats:
+    def _of_distances(self, dots: Floats, A: Any, B: Any) -> Floats:
+        """exp(−γ‖a − b‖²) of all pairs; the dots are written over."""
+        squares = _squares(B)
+        values = (squares if A is B else _squares(A))[:, None] + squares
+        dots *= 2.0
+        values -= dots
+        values *= -self.gamma
+        return np.exp(values, out=values)
+
+    def _of_dots(self, dots: Floats) -> Floats:
         if self.name == "linear":
             return dots
-        if self.name == "rbf":
-            squared_distances = _squares(A)[:, None] + _squares(B) - 2.0 * dots
-            return np.asarray(np.exp(-self.gamma * squared_distances))
         inner = self.gamma * dots + self.coef0
         return np.asarray(np.tanh(inner)) if self.name == "sigmoid" else _power(inner, int(self.degree))
 
-    def _own(self, squares: Floats) -> Floats:
+    def _own(self, A: Any) -> Floats:
         """Kernel values of rows with themselves, to libsvm's last digit.
 
         The solver keeps these in double precision and breaks ties by them. So equal rows need equal values, which a
         product of matrices does not guarantee, and the last digit of tanh must be that of the C library, not numpy's.
         """
         if self.name == "rbf":
-            return np.ones(len(squares))
+            return np.ones(A.shape[0])
         if self.name == "sigmoid":
-            return np.array([math.tanh(self.gamma * s + self.coef0) for s in squares])
-        return self._of_dots(squares, None, None)
+            return np.array([math.tanh(self.gamma * s + self.coef0) for s in _squares(A)])
+        return self._of_dots(_squares(A))
 
 
 def _power(base: Floats, exponent: int) -> Floats:
@@ -147,5 +158,6 @@ def _width(gamma: Any, X: Any) -> float:
     return 1.0 / (int(X.shape[1]) * float(variance)) if variance != 0 else 1.0
 
 
-def _double(X: Table) -> Any:
+def double(X: Table) -> Any:
+    """X as a support vector machine reads it: numbers of double precision, an array or sparse rows."""
     return check_array(X, dtype=np.float64, order="C", accept_sparse="csr", accept_large_sparse=False)
