@@ -16,7 +16,7 @@ from sklearn.model_selection import BaseShuffleSplit, KFold, StratifiedKFold
 
 from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion
-from outsample.curve.left_out import effective_number, error_of_mean
+from outsample.curve.left_out import LeftOut, effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, left_out_losses, split_seed
@@ -214,6 +214,15 @@ class CrossValidation(RowCriterion):
         splits = self.splits(problem)
         found = evidence_of_folds(problem, splits, partition=None, keep=self.keep_predictions, whole=True)
         return self._record(problem, splits, found)
+
+    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
+        if not self.pooled:
+            return super().left_out_alone(problem)
+        splits = self.splits(problem)
+        partition = _required_partition(splits, problem)
+        found = evidence_of_folds(problem, splits, partition=partition, pooled=True)
+        n_fits = found.n_fits - problem.design.fits_per_draw
+        return left_out_losses(problem, found.predictions, partition), n_fits
 
     def check(self, problem: Problem) -> None:
         super().check(problem)

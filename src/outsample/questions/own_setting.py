@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import CRITERIA, Criterion
+from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.race import Race
 from outsample.curve.left_out import LeftOut
 from outsample.curve.paired import difference_of_rows
@@ -31,7 +32,7 @@ from outsample.running.progress import silent
 # Candidates beside which one more does not cost much.
 FEW = 3
 # Names of the criteria that `Auto` takes beside races and folds; the losses of the first two can be compared.
-EXACT, NEARLY, OUT_OF_BAG, ONE_PATH = "loo", "alo", "oob", "rows-and-labels"
+EXACT, NEARLY, OUT_OF_BAG, ONE_PATH, FOLDED = "loo", "alo", "oob", "rows-and-labels", "kfold"
 # Parameters that say how much work an ensemble is, and how many times the work of the candidates is too much.
 SIZES, TOO_LARGE = ("n_estimators", "max_iter", "iterations", "num_trees", "num_boost_round"), 2
 
@@ -91,7 +92,7 @@ def _objection(curve: RiskCurve, own: dict[str, Any], criterion: Criterion) -> s
         return NO_LOSSES
     if any(_is_too_large(name, own[name], curve.params) for name in own if name.rpartition("__")[2] in SIZES):
         return LARGE
-    return "" if curve.criterion in (EXACT, ONE_PATH) or len(curve) >= FEW else BESIDE_FEW
+    return "" if curve.criterion in (EXACT, ONE_PATH, FOLDED) or len(curve) >= FEW else BESIDE_FEW
 
 
 def _is_too_large(name: str, own: Any, settings: Sequence[dict[str, Any]]) -> bool:
@@ -125,8 +126,17 @@ def _evidence(
         if taken == EXACT and not exact:
             return None, 0
         taken = EXACT if exact else NEARLY
+    if taken == FOLDED:
+        return _like(outcome.curve.left_out).left_out_alone(problem)
     episodes = [criterion.episodes] if taken == ONE_PATH and hasattr(criterion, "episodes") else []
     return CRITERIA[taken](*episodes).left_out_alone(problem)
+
+
+def _like(table: LeftOut | None) -> Criterion:
+    """Random folds, as many as the candidates were judged by, and judged together if those were."""
+    assert table is not None
+    assert table.fold is not None
+    return CrossValidation(int(table.fold.max()) + 1, shuffle=True, pooled=table.fold_risks is None)
 
 
 def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | None) -> tuple[LeftOut | None, int]:
