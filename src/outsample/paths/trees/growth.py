@@ -76,33 +76,37 @@ class Growth:
 
     def leaves_of(self, X_new: NDArray[np.float32], X: NDArray[np.float32]) -> NDArray[np.intp]:
         """The node each new row ends in, (rows,), by thresholds halfway between the rows X that were fitted."""
-        leaf = np.zeros(len(X_new), np.intp)
-        inside = {0: np.arange(len(X_new))}
-        for j, (left, right) in enumerate(self._sides()):
-            column, rows = self.column[j], inside.pop(int(self.split[j]))
-            below = X_new[rows, column] <= _threshold(X[left, column].max(), X[right, column].min())
-            inside[2 * j + 1], inside[2 * j + 2] = rows[below], rows[~below]
-        for node, rows in inside.items():
-            leaf[rows] = node
+        threshold, split_of = self._thresholds(X), np.full(len(self.mass), -1)
+        split_of[self.split] = np.arange(len(self.split))
+        leaf, on_the_way = np.zeros(len(X_new), np.intp), np.arange(len(X_new))
+        while on_the_way.size:
+            j = split_of[leaf[on_the_way]]
+            on_the_way, j = on_the_way[j >= 0], j[j >= 0]
+            above = X_new[on_the_way, self.column[j]] > threshold[j]
+            leaf[on_the_way] = 2 * j + 1 + above
         return leaf
 
-    def _sides(self) -> list[tuple[Integers, Integers]]:
-        """The fitted rows that each split sends to the left and to the right."""
-        order = np.argsort(self.leaf, kind="stable")
-        nodes, first = np.unique(self.leaf[order], return_index=True)
-        held = dict(zip(nodes.tolist(), np.split(order, first[1:]), strict=True))
-        sides = []
-        for j in range(len(self.split))[::-1]:
-            left, right = held.pop(2 * j + 1), held.pop(2 * j + 2)
-            sides.append((left, right))
-            held[int(self.split[j])] = np.concatenate([left, right])
-        return sides[::-1]
+    def _thresholds(self, X: NDArray[np.float32]) -> Floats:
+        """What each split compares its column with, (leaves − 1,), found on the way of the fitted rows to the root."""
+        below = np.full(len(self.split), -np.inf, np.float32)
+        above = np.full(len(self.split), np.inf, np.float32)
+        rows = np.flatnonzero(self.leaf > 0)
+        node = self.leaf[rows].astype(np.intp)
+        while rows.size:
+            j = (node - 1) // 2
+            value, left = X[rows, self.column[j]], node % 2 == 1
+            np.maximum.at(below, j[left], value[left])
+            np.minimum.at(above, j[~left], value[~left])
+            node = self.split[j].astype(np.intp)
+            rows, node = rows[node > 0], node[node > 0]
+        return _halfway(below, above)
 
 
-def _threshold(below: np.float32, above: np.float32) -> float:
-    """Halfway between two values, as scikit-learn has it."""
-    middle = float(below) / 2.0 + float(above) / 2.0
-    return float(below) if middle == float(above) or not math.isfinite(middle) else middle
+def _halfway(below: NDArray[np.float32], above: NDArray[np.float32]) -> Floats:
+    """Halfway between pairs of values, as scikit-learn has it: the lower one where their middle is the upper one."""
+    low, high = below.astype(np.float64), above.astype(np.float64)
+    middle = low / 2.0 + high / 2.0
+    return np.where((middle == high) | ~np.isfinite(middle), low, middle)
 
 
 class _Origin(NamedTuple):
