@@ -148,8 +148,9 @@ def test_every_learner_is_compared_with_its_own_setting(table, estimator, grid):
     question = ask(estimator, X, y, loss=Auto().default_loss([estimator]), random_state=0)
     settings = list(ParameterGrid(grid))
     plain = outcome_of(question, estimator, settings, Auto(), minimum, True, np.nan)
-    assert search.n_fits_ > plain.curve.n_fits
-    np.testing.assert_array_equal(search.curve_.out_sample, plain.curve.out_sample)
+    # Where one fit tells about all rows left out, it tells about the own setting too.
+    assert search.n_fits_ > plain.curve.n_fits or plain.curve.criterion == "loo"
+    np.testing.assert_allclose(search.curve_.out_sample, plain.curve.out_sample, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -428,5 +429,5 @@ def test_one_fit_tells_about_the_reference_and_all_candidates():
     )
     place = next(i for i, setting in enumerate(among.curve_.params) if setting["ridge__alpha"] == 1.0)
     theirs = among.curve_.left_out.losses[place]
-    np.testing.assert_allclose(search._decisive_outcome.reference, theirs, rtol=1e-9)
+    np.testing.assert_allclose(search._decisive_outcome.reference.losses[0], theirs, rtol=1e-9)
     assert f"{OWN} (ridge__alpha=1.0)" in search.verdict_

@@ -109,9 +109,8 @@ class Posed:
             curve, positions, taken = judged(posed, self.criterion, "raise")
         except (FitError, ValueError, TypeError):
             return None
-        candidates, (model,) = np.flatnonzero(positions < len(settings)), np.flatnonzero(positions == len(settings))
-        losses = None if curve.left_out is None else curve.left_out.losses
-        reference = None if losses is None else losses[model].copy()
+        candidates, model = np.flatnonzero(positions < len(settings)), np.flatnonzero(positions == len(settings))
+        reference = None if curve.left_out is None else curve.left_out.take(model)
         curve, positions = curve.take(candidates), positions[candidates]
         best = choice(curve, positions, taken, self.rule)
         return Outcome(curve, positions, best, self.error_score, self.default, reference)
