@@ -291,6 +291,13 @@ def test_classes_that_do_not_differ_go_to_the_first(never_refits):
     check(path, X, y, np.arange(N), responses=["predict"])
 
 
+@pytest.mark.parametrize("estimator", [MultinomialNB(), MultinomialNB(fit_prior=False), ComplementNB()], ids=str)
+def test_rows_without_counts_go_to_the_first_of_classes_with_equal_priors(estimator, never_refits):
+    X, y = counts(), np.arange(N) % 3
+    X[::4] = 0.0
+    check(find_path(estimator, "alpha", ALPHAS), X, y, np.arange(N))
+
+
 def test_a_row_between_two_centroids():
     X = np.random.default_rng(0).normal(size=(20, 2)) * 3
     X[:, 1] = np.arange(20) % 3
