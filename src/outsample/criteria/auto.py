@@ -19,6 +19,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
 from outsample.data.tables import n_columns
 from outsample.problem import Problem
+from outsample.running.threads import one_blas_thread
 
 # Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
 FEWEST_TREES = 30
@@ -26,6 +27,9 @@ FEWEST_TREES = 30
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
 # classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
 LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
+
+# Fits per model that exact left-out rows may take where the numbers leave them in doubt: as many as ten folds.
+FOLDS_WORTH = 10
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class Auto(Criterion):
     ==================================================================  ================================================
     learner                                                             what is taken
     ==================================================================  ================================================
-    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit
-    Gaussian processes; behind a scaler too
+    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit; `Race` where
+    Gaussian processes; behind a scaler too                             rows in doubt would take more fits than folds
     forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
@@ -115,6 +119,8 @@ class Auto(Criterion):
         for serves, criterion, why in self._table:
             if serves(problem):
                 return criterion, why
+        if _knows_left_out(problem):
+            return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
         return self.race_taken, "no shortcut is known for this learner"
 
     @property
@@ -133,7 +139,16 @@ def _note(criterion: Criterion, why: str) -> str:
 
 
 def _leaves_out(problem: Problem) -> bool:
-    """Whether left-out predictions are exact and free."""
+    """Whether left-out predictions are exact and free, or take no more fits than folds would."""
+    if not _knows_left_out(problem):
+        return False
+    with one_blas_thread:
+        fits = problem.design.fits_of_rows_left_out(problem.y, problem.response)
+    return fits <= FOLDS_WORTH * len(problem.path)
+
+
+def _knows_left_out(problem: Problem) -> bool:
+    """Whether left-out predictions are exact, and free but for rows in doubt."""
     try:
         return problem.design.abilities.leaves_out
     except (ValueError, TypeError):

@@ -207,12 +207,21 @@ class _ClassFit:
         if n < 3:
             return np.zeros((owner.n_models, len(places))), np.ones((owner.n_models, len(places)), bool)
         forms, doubt = self._updated(self.rows[places])
-        # Without a row variances hardly grow: what scikit-learn refuses clearly, it is left to refuse.
-        refused = self._spreads(n - 1.0).min(axis=1) < 0.999 * owner.tol
-        for i in np.flatnonzero(doubt[~refused].any(axis=0)):
-            without = _ClassFit.of_rows(owner, np.delete(self.rows, places[i], axis=0))
+        # Where all rows are in doubt as it is, one row less does not help.
+        spread = self._spreads(n - 1.0)
+        hopeless = self._unsure(spread.min(axis=1), spread.T)
+        for i in np.flatnonzero(doubt[~hopeless].any(axis=0)):
+            without = self._without(int(places[i]))
             forms[:, i], doubt[:, i] = without.forms(self.rows[places[i]][None])[:, 0], without.doubt
         return forms, doubt
+
+    def _without(self, place: int) -> _ClassFit:
+        """The densities of the class without one of its rows."""
+        rows, owner = np.delete(self.rows, place, axis=0), self._owner
+        if not owner.to_trace:
+            return _ClassFit.of_rows(owner, rows)
+        apart = rows - rows.mean(axis=0)
+        return _ClassFit.of_moments(owner, len(rows), rows.mean(axis=0), apart.T @ apart)
 
     def _updated(self, rows: Floats) -> tuple[Floats, Bools]:
         """(forms by the update, where it lacks digits), each (models, rows)."""
@@ -234,7 +243,7 @@ class _ClassFit:
         return forms, doubt
 
     def _taken_of_least(self, squares: Floats) -> Floats:
-        """How much of the least sum of squares removing rows takes at most, (rows,); `squares` are theirs, (p, rows)."""
+        """How much of the least sum of squares rows of these `squares`, (p, rows), take away at most, (rows,)."""
         least = self._squares.min()
         if not least > 0:
             return np.zeros(squares.shape[1])
@@ -243,7 +252,9 @@ class _ClassFit:
 
     def _spreads(self, n: float) -> Floats:
         """Eigenvalues of every model, (models, p)."""
-        return np.stack([self._spread(m, n, np.ones(1))[:, 0] for m in range(self._owner.n_models)])
+        owner, values = self._owner, self._squares / self._owner.divisor(n)
+        target = values.mean() if owner.to_trace else 1.0
+        return np.asarray((1.0 - owner.mixed[:, None]) * values + owner.mixed[:, None] * target)
 
     def _spread(self, model: int, n: float, left: Floats) -> Floats:
         """Eigenvalues of one model, (p, rows or 1)."""
