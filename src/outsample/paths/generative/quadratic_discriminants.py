@@ -17,6 +17,8 @@ from outsample.running.arrays import Array, Bools, Floats, Rows
 
 # The same where its eigenvalues are squares of singular values of the rows, as for scikit-learn's solver "svd".
 LARGEST_CONDITION_OF_ROWS = 1e12
+# Distance of the rows from zero, in their smallest standard deviation, up to which means have ten digits of that.
+LARGEST_OFFSET = 1e6
 
 
 class QuadraticDiscriminantPath(GridPath):
@@ -69,6 +71,7 @@ class QuadraticDiscriminants(ClassModels):
 
     def __init__(self, table: Floats, mixed: Floats, to_trace: bool, n_classes: int, priors: Any, tol: float) -> None:
         self._center = table.mean(axis=0)
+        self.offset = float(np.abs(self._center).max(initial=0.0))
         self.table = table - self._center
         self.mixed, self.to_trace, self.tol = mixed, to_trace, tol
         self._priors = None if priors is None else np.asarray(priors, np.float64)
@@ -190,6 +193,7 @@ class _ClassFit:
         spread : (p, …) eigenvalues, before an update that has left the share `left` in some direction.
         """
         refused = ~(least > self._surely * self._owner.tol)
+        refused |= ~(np.square(self._owner.offset / LARGEST_OFFSET) <= least)
         return np.asarray(refused | ~(spread.max(axis=0) <= self._most * spread.min(axis=0) * left**2))
 
     def forms(self, rows: Floats) -> Floats:
