@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
@@ -9,6 +10,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
@@ -122,6 +124,21 @@ def test_texts_are_rows_without_columns():
     model = make_pipeline(CountVectorizer(), LogisticRegression())
     search = outsample.GridSearch(model, {"logisticregression__C": [0.1, 1.0]}, random_state=0).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+def test_left_out_rows_that_take_many_fits_are_left_to_folds():
+    """Columns of so different units that rounding decides, whichever row is left out."""
+    ill = np.column_stack([X, RNG.normal(size=60) * 1e7])
+    found = GridSearch(QuadraticDiscriminantAnalysis(), {"reg_param": [0.0, 1e-9]}, random_state=0).fit(ill, CLASSES)
+    assert found.curve_.criterion == "race"
+    assert "more fits of scikit-learn than folds do" in found.curve_.notes[0]
+
+
+def test_settings_that_scikit_learn_refuses_do_not_count_as_fits_of_rows_left_out():
+    alike = np.column_stack([X, X[:, 0]])
+    with pytest.warns(FitFailedWarning, match="not full rank"):
+        found = GridSearch(QuadraticDiscriminantAnalysis(), {"reg_param": [0.0, 0.1]}).fit(alike, CLASSES)
+    assert found.curve_.criterion == "loo"
 
 
 def test_rows_in_doubt_are_left_to_folds_and_all_fits_are_counted():

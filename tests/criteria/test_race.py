@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
@@ -278,6 +279,15 @@ def test_settings_that_fail_are_named_and_the_others_race_on(table):
     with pytest.warns(FitFailedWarning, match="and 1 more"):
         own = raced(X, y, grid={"C": [-1.0, -2.0]})
     assert own.cv_results_["is_default"][own.best_index_]
+
+
+def test_settings_that_fail_on_a_path_without_refits_leave_the_others_racing(table):
+    X, y = table
+    X = np.column_stack([X, X[:, 0]])
+    with pytest.warns(FitFailedWarning, match="not full rank"):
+        search = raced(X, y, QuadraticDiscriminantAnalysis(), {"reg_param": [0.0, 0.1, 0.5]})
+    assert np.isnan(search.cv_results_["mean_test_score"][0])
+    assert search.best_params_["reg_param"] in (0.1, 0.5)
 
 
 def test_budgets_end_it_with_the_best_so_far(table):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold
-from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -92,6 +92,8 @@ def _classes(n=603):
         (LinearDiscriminantAnalysis(), {"tol": [1e-4]}),
         (LSQR, {"shrinkage": [None, 0.1, 0.9]}),
         (LinearDiscriminantAnalysis(solver="lsqr", priors=PRIORS), {"shrinkage": [None, 0.5]}),
+        (LinearDiscriminantAnalysis(solver="eigen"), {"shrinkage": [None, 0.1, 0.9]}),
+        (LinearDiscriminantAnalysis(solver="eigen", priors=PRIORS), {"shrinkage": [0.0, 0.5]}),
     ],
     ids=str,
 )
@@ -103,7 +105,105 @@ def test_classes_against_the_same_in_memory(estimator, grid, criterion, loss):
     whole = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(X, y)
     _compare(ours, whole, X)
     np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), rtol=1e-9, atol=1e-12)
-    assert ours.curve_.path == "ClassMoments"
+    assert ours.curve_.path == "ClassSums"
+    _same_attributes(ours.best_estimator_, whole.best_estimator_)
+
+
+def _same_attributes(ours, theirs):
+    """All that scikit-learn has learned; axes may point either way, and beyond two, between three classes, any way."""
+    names = [name for name in vars(theirs) if name.endswith("_")]
+    assert set(names) <= set(vars(ours))
+    for name in names:
+        lazily, wholly = getattr(ours, name), getattr(theirs, name)
+        lists = isinstance(wholly, list)
+        for own, other in zip(lazily, wholly, strict=True) if lists else [(lazily, wholly)]:
+            own, other = (np.abs(at[:, :2]) if name == "scalings_" else np.asarray(at) for at in (own, other))
+            assert own.dtype == other.dtype, name
+            np.testing.assert_allclose(own, other, rtol=1e-8, atol=1e-9, err_msg=name)
+
+
+def _counts(n=603):
+    """Rows of three classes that hold counts; some rows hold none, and a column is not zero in one row alone."""
+    rng = np.random.default_rng(2)
+    y = np.concatenate([np.zeros(150, int), rng.integers(0, 3, n - 150)])
+    X = rng.poisson(rng.gamma(1, 1, (3, 6))[y]).astype(float)
+    X[:, 5], X[::50] = 0.0, 0.0
+    X[307, 5] = 2.0
+    return X, y * 2 - 1
+
+
+def _shares(n=603):
+    X, y = _counts(n)
+    return X * np.random.default_rng(3).uniform(0.1, 1.0, X.shape), y
+
+
+def _categories(n=603):
+    """Categories of which the largest are in every part of the rows but the first."""
+    X, y = _counts(n)
+    X[:, 5] = np.arange(n) % 2
+    return np.minimum(X, np.where(np.arange(n) < 150, 1, [[3], [4], [3], [2], [2], [1]]).T), y
+
+
+COUNT_ALPHAS = {"alpha": [1e-3, 1.0, 10.0]}
+
+
+@pytest.mark.parametrize("loss", [None, "log"])
+@pytest.mark.parametrize("criterion", ["loo", CrossValidation(KFold(4))], ids=["loo", "folds"])
+@pytest.mark.parametrize(
+    ("estimator", "grid", "table"),
+    [
+        (MultinomialNB(), COUNT_ALPHAS, _counts),
+        (MultinomialNB(fit_prior=False), {"alpha": [np.arange(1.0, 7), np.full(6, 0.5)]}, _counts),
+        (MultinomialNB(class_prior=PRIORS), COUNT_ALPHAS, _shares),
+        (ComplementNB(), COUNT_ALPHAS, _counts),
+        (ComplementNB(), {**COUNT_ALPHAS, "norm": [True, False]}, _shares),
+        (BernoulliNB(), COUNT_ALPHAS, _counts),
+        (BernoulliNB(fit_prior=False), {**COUNT_ALPHAS, "binarize": [0.3, 0.0]}, _shares),
+        (CategoricalNB(), COUNT_ALPHAS, _categories),
+        (CategoricalNB(class_prior=PRIORS), {**COUNT_ALPHAS, "min_categories": [None, 9]}, _categories),
+    ],
+    ids=str,
+)
+def test_counts_against_the_same_in_memory(estimator, grid, table, criterion, loss):
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    X, y = table()
+    lazy_X, lazy_y = da.from_array(X, chunks=(140, 3)), da.from_array(y, chunks=300)
+    ours = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(lazy_X, lazy_y)
+    whole = GridSearch(estimator, grid, criterion=criterion, loss=loss).fit(X, y)
+    if len(grid) == 1:
+        _compare(ours, whole, X)
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-9)
+    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), rtol=1e-9, atol=1e-12)
+    _same_attributes(ours.best_estimator_, whole.best_estimator_)
+    assert ours.curve_.path == "ClassSums"
+
+
+def test_tables_of_other_things_than_counts_are_named():
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    X, y = _counts()
+    rare, many = X.copy(), X.copy()
+    rare[400, 2], many[400, 2] = 50.0, 1e9
+    for estimator, table, said in (
+        (MultinomialNB(), X - 1, "negative values, which are no counts for MultinomialNB"),
+        (CategoricalNB(), X - 1, "negative values, which are no categories"),
+        (CategoricalNB(), rare, "a largest category that no training row has"),
+        (CategoricalNB(), many, "a table of 10000.* categories"),
+        (BernoulliNB(binarize=None), X, "X not of zeros and ones"),
+        (ComplementNB(alpha=np.ones(5)), X, "one per column of X, which has 6"),
+        (MultinomialNB(class_prior=[0.5, 0.5]), X, "class_prior must be 3 positive numbers"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            estimate(estimator, da.from_array(table, chunks=(200, -1)), y, criterion="loo")
+
+
+def test_counts_in_parquet_against_the_same_in_memory(tmp_path):
+    pytest.importorskip("pyarrow", reason="the parquet extra is not installed")
+    X, y = _counts()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.assign(t=y).to_parquet(tmp_path / "counts.parquet", row_group_size=100)
+    ours = GridSearch(MultinomialNB(), COUNT_ALPHAS, criterion="auto").fit(tmp_path / "counts.parquet", "t")
+    whole = GridSearch(MultinomialNB(), COUNT_ALPHAS, criterion="auto").fit(frame, y)
+    _compare(ours, whole, frame)
 
 
 def test_settings_of_classes_that_weigh_them_in_several_ways():
@@ -214,8 +314,9 @@ def test_a_cluster_of_two_processes_against_the_same_in_memory():
         (Ridge(), {"loss": "absolute"}, "loss 'absolute'"),
         (Ridge(), {"sample_weight": np.ones(1503)}, "sample_weight"),
         (LogisticRegression(), {}, "LogisticRegression"),
-        (MultinomialNB(), {}, "MultinomialNB"),
-        (LinearDiscriminantAnalysis(solver="eigen"), {}, "eigen"),
+        (MultinomialNB(alpha=0.0), {}, "MultinomialNB"),
+        (BernoulliNB(binarize=None), {}, "BernoulliNB(binarize=None)"),
+        (LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"), {}, "eigen"),
         (GaussianNB(), {"criterion": CrossValidation(5)}, "criterion 'kfold'"),
         (GaussianNB(), {"loss": "roc_auc"}, "loss 'roc_auc'"),
         (GaussianNB(), {"loss": 1 - np.eye(3)}, "a loss matrix"),

@@ -19,6 +19,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
 from outsample.data.tables import n_columns
 from outsample.problem import Problem
+from outsample.running.threads import one_blas_thread
 
 # Of models that come off one fit. Where labels are numbers, drawn labels make choices worse than folds do (1.024
 # ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables): what a small tree leaves of numbers is
@@ -32,6 +33,9 @@ FEWEST_TREES = 30
 # classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
 LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
 
+# Fits per model that exact left-out rows may take where the numbers leave them in doubt: as many as ten folds.
+FOLDS_WORTH = 10
+
 
 @dataclass(frozen=True)
 class Auto(Criterion):
@@ -40,8 +44,8 @@ class Auto(Criterion):
     ==================================================================  ================================================
     learner                                                             what is taken
     ==================================================================  ================================================
-    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit
-    Gaussian processes; neighbours and ridge behind a scaler too
+    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit; `Race` where
+    Gaussian processes; neighbours and ridge behind a scaler too        rows in doubt would take more fits than folds
     forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
@@ -125,6 +129,8 @@ class Auto(Criterion):
         for serves, criterion, why in self._table(problem):
             if serves(problem):
                 return criterion, why
+        if _knows_left_out(problem):
+            return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
         return self.race_taken, "no shortcut is known for this learner"
 
     def _table(self, problem: Problem) -> list[tuple[Callable[[Problem], bool], Criterion, str]]:
@@ -152,7 +158,16 @@ def _folds(problem: Problem, pooled: bool = False) -> Criterion:
 
 
 def _leaves_out(problem: Problem) -> bool:
-    """Whether left-out predictions are exact and free."""
+    """Whether left-out predictions are exact and free, or take no more fits than folds would."""
+    if not _knows_left_out(problem):
+        return False
+    with one_blas_thread:
+        fits = problem.design.fits_of_rows_left_out(problem.y, problem.response)
+    return fits <= FOLDS_WORTH * len(problem.path)
+
+
+def _knows_left_out(problem: Problem) -> bool:
+    """Whether left-out predictions are exact, and free but for rows in doubt."""
     try:
         return problem.design.abilities.leaves_out
     except (ValueError, TypeError):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from outsample.running.arrays import Array, Floats
-from outsample.running.threads import in_turn, n_threads
+from outsample.running.threads import in_order, n_threads
 
 # Rows that stand for the table where its columns and labels are checked.
 _FEW = 100
@@ -44,6 +45,13 @@ class LazyTable(ABC):
     @abstractmethod
     def over_blocks(self, function: BlockFunction, *arguments: Any) -> list[Any]:
         """The results of the function on every block, in order."""
+
+    @abstractmethod
+    def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
+        """The results of the function on every block, joined from first to last; no more than a few are held at once.
+
+        `join` is handed None for blocks without rows.
+        """
 
     @abstractmethod
     def head(self) -> tuple[Floats, Array]:
@@ -123,6 +131,11 @@ class _DaskTable(LazyTable):
         apply = self._dask.delayed(_applied)
         return list(self._dask.compute(*(apply(function, *block, shared) for block in self._blocks)))
 
+    def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
+        shared = self._dask.delayed(arguments)
+        apply, later = self._dask.delayed(_applied), self._dask.delayed(join)
+        return reduce(later, (apply(function, *block, shared) for block in self._blocks)).compute()
+
     def head(self) -> tuple[Floats, Array]:
         for block, length in zip(self._blocks, self.lengths, strict=True):
             if length:
@@ -158,11 +171,17 @@ class _ParquetTable(LazyTable):
         return X, y if self._label is None else table.column(self._label).to_numpy()
 
     def over_blocks(self, function: BlockFunction, *arguments: Any) -> list[Any]:
+        return list(self._results(function, arguments))
+
+    def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
+        return reduce(join, self._results(function, arguments))
+
+    def _results(self, function: BlockFunction, arguments: tuple[Any, ...]) -> Iterator[Any]:
         def work(block: Any, thread: int) -> Any:
             part, y, start = block
             return _applied(function, *self._read(part, y), start, arguments)
 
-        return in_turn(work, self._blocks, n_threads())
+        return in_order(work, self._blocks, n_threads())
 
     def head(self) -> tuple[Floats, Array]:
         if self.n_rows == 0:

@@ -183,8 +183,8 @@ def _free(problem: Problem, partition: Rows) -> Array | None:
         if problem.path.refits or not problem.design.abilities.leaves_out:
             return None
         return left_out_predictions(problem, partition)
-    except (ValueError, TypeError):
-        # The path cannot read some value; the fits will say which.
+    except (FitError, ValueError, TypeError):
+        # Some value cannot be read, or fitted; the fits will say which.
         return None
 
 

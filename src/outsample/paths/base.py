@@ -319,6 +319,10 @@ class Design(ABC):
         """
         return None
 
+    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
+        """How many fits of single models `left_out_predictions` of single rows takes all the same, about."""
+        return 0.0
+
     def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
         """(coefficients (K, p), constants (K,)) of each model after fitting y, on the columns of `table`.
 

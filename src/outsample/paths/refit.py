@@ -313,6 +313,9 @@ class _PipelineDesign(Design):
             answers[:, inside] = self._refit(y, inside, response)
         return answers
 
+    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
+        return self._last.fits_of_rows_left_out(y, response) if self._stateless else 0.0
+
     def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
         return self._last.fitted_blocks(y, models)
 

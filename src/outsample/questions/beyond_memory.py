@@ -162,18 +162,19 @@ class LazySearch(ABC):
 
     def _order(self) -> Rows:
         """The settings simplest first, where one parameter alone differs and has a natural order."""
-        names = {name for setting in self._settings for name in setting}
-        fixed = {
-            name
-            for name in names
-            if all(setting.get(name) == self._settings[0].get(name) for setting in self._settings)
-        }
+        names, first = {name for setting in self._settings for name in setting}, self._settings[0]
+        fixed = {name for name in names if all(_same(own.get(name), first.get(name)) for own in self._settings)}
         if len(names := names - fixed or names) == 1:
             (name,) = names
             complexity, ordered = complexity_of(name, [setting[name] for setting in self._settings])
             if ordered:
                 return simplest_first(complexity)
         return np.arange(len(self._settings))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter, which may be arrays, are equal."""
+    return np.array_equal(one, other)
 
 
 def rows_by_fold(bounds: Rows, start: int, length: int) -> list[tuple[int, slice]]:

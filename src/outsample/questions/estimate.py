@@ -38,7 +38,7 @@ def estimate(
     ----------
     estimator : any scikit-learn compatible classifier, regressor or pipeline; it is cloned, never changed.
     X, y : the data; numpy, pandas, polars or sparse. Dask arrays and data frames, and Parquet data sets or their paths,
-        are read a block of rows at a time for linear regression, ridge, GaussianNB and linear discriminant analysis; y
+        are read a block of rows at a time for linear regression, ridge, naive Bayes and linear discriminant analysis; y
         may then name a column.
     criterion : a criterion or its name, see `outsample.criteria`.
     loss : "zero-one", "squared", "absolute", "log", a loss matrix, a function of (y, prediction), or any

@@ -1,74 +1,70 @@
-"""Gaussian naive Bayes and linear discriminant analysis over tables that do not fit into memory.
+"""Naive Bayes and linear discriminant analysis over tables that do not fit into memory.
 
-They are known from the number, the mean and the scatter of the rows of every class.
+They are known from sums over the rows of every class: `lazy_moments` and `lazy_counts` say which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 from outsample.criteria.base import Criterion
 from outsample.data.lazy import LazyTable, in_memory_only
-from outsample.data.learners import with_params
 from outsample.losses.base import Loss
 from outsample.losses.pointwise import ZeroOneLoss
-from outsample.paths.generative.design import ClassModels, answers_of
-from outsample.paths.generative.gaussian_bayes import GaussianBayes, GaussianStatistics
-from outsample.paths.generative.inputs import is_number, usable_priors
-from outsample.paths.generative.linear_discriminants import DIVIDES_BY_ROWS, LinearDiscriminants
-from outsample.paths.generative.statistics import ClassMoments, Kind
+from outsample.paths.generative.design import answers_of
 from outsample.problem import ask
 from outsample.questions.beyond_memory import AT_ONCE, Judged, LazySearch, added_by_fold, keep_names, rows_by_fold
+from outsample.questions.lazy_counts import CategoryFamily, CountFamily
+from outsample.questions.lazy_families import ClassSums, Family, Group
+from outsample.questions.lazy_moments import BayesFamily, DiscriminantFamily
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import one_blas_thread
+from outsample.running.units import fingerprint
 
-_SERVED = 'GaussianNB and LinearDiscriminantAnalysis with solver "svd" or "lsqr"'
-_PARAMETERS = {GaussianNB: "var_smoothing", LinearDiscriminantAnalysis: "shrinkage"}
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Settings that differ in the value of one parameter only; picklable.
-
-    Attributes
-    ----------
-    places : their positions.
-    models : of all of them.
-    """
-
-    places: Rows
-    models: ClassModels
-
-    def statistics(self, moments: ClassMoments) -> Any:
-        """What the models know of rows with these moments."""
-        if isinstance(self.models, GaussianBayes):
-            return GaussianStatistics(moments, moments.together())
-        assert isinstance(self.models, LinearDiscriminants)
-        if moments.kind == "pooled" or not (self.models.by_svd or self.models.priors is None):
-            return moments
-        return ClassMoments(moments.weight, moments.mean, moments.scatter.sum(axis=0), "pooled")
+_FAMILIES: dict[type, Any] = {
+    GaussianNB: BayesFamily,
+    LinearDiscriminantAnalysis: DiscriminantFamily,
+    MultinomialNB: CountFamily,
+    ComplementNB: CountFamily,
+    BernoulliNB: CountFamily,
+    CategoricalNB: CategoryFamily,
+}
+_SERVED = ", ".join(kind.__name__ for kind in _FAMILIES)
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """Moments of some rows by fold, with the labels that occur among them."""
+class _Known:
+    """Sums of some rows by fold, with the labels that occur among them."""
 
     labels: Array
-    moments: dict[int, ClassMoments]
+    folds: dict[int, ClassSums]
 
-    def among(self, classes: Array) -> dict[int, ClassMoments]:
-        """The moments as those of all classes."""
-        places = np.searchsorted(classes, self.labels)
-        return {k: _among(own, places, len(classes)) for k, own in self.moments.items()}
+    def __add__(self, other: _Known) -> _Known:
+        labels = np.union1d(self.labels, other.labels)
+        mine, theirs = self._among(labels), other._among(labels)
+        folds = {k: mine[k] + theirs[k] if k in mine and k in theirs else (mine | theirs)[k] for k in mine | theirs}
+        return _Known(labels, folds)
+
+    def _among(self, labels: Array) -> dict[int, Any]:
+        """The sums as those of more labels."""
+        if len(labels) == len(self.labels):
+            return dict(self.folds)
+        places = np.searchsorted(labels, self.labels)
+        return {k: own.among(places, len(labels)) for k, own in self.folds.items()}
+
+
+def _joined(first: _Known | None, second: _Known | None) -> _Known | None:
+    return first + second if first is not None and second is not None else first or second
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,24 +81,29 @@ class _Sums:
         return _Sums(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
 
-def _moments_of(X: Floats, y: Floats, start: int, bounds: Rows, origin: Floats, kind: Kind) -> _Block:
+def _parts(bounds: Rows, start: int, length: int) -> Iterator[tuple[int, slice]]:
+    """(fold, a few of its rows in a block) until all rows of the block had their turn."""
+    for k, part in rows_by_fold(bounds, start, length):
+        for first in range(part.start, part.stop, AT_ONCE):
+            yield k, slice(first, min(first + AT_ONCE, part.stop))
+
+
+def _known_of(X: Floats, y: Floats, start: int, bounds: Rows, family: Family) -> _Known:
     labels, codes = np.unique(y, return_inverse=True)
+    found: dict[int, Any] = {}
     with one_blas_thread:
-        moments = {
-            k: ClassMoments.of(X[rows] - origin, codes[rows], len(labels), kind=kind)
-            for k, rows in rows_by_fold(bounds, start, len(y))
-        }
-    return _Block(labels, moments)
+        for k, rows in _parts(bounds, start, len(y)):
+            sums = family.sums(X[rows], codes[rows], len(labels))
+            found[k] = found[k] + sums if k in found else sums
+    return _Known(labels, found)
 
 
 def _losses_of(X: Floats, y: Floats, start: int, bounds: Rows, judge: _Judge) -> dict[int, _Sums]:
     found: dict[int, _Sums] = {}
     with one_blas_thread:
-        for k, part in rows_by_fold(bounds, start, len(y)):
-            for first in range(part.start, part.stop, AT_ONCE):
-                rows = slice(first, min(first + AT_ONCE, part.stop))
-                sums = judge.sums(X[rows], y[rows], k)
-                found[k] = found[k] + sums if k in found else sums
+        for k, rows in _parts(bounds, start, len(y)):
+            sums = judge.sums(X[rows], y[rows], k)
+            found[k] = found[k] + sums if k in found else sums
     return found
 
 
@@ -112,22 +113,21 @@ class _Judge:
 
     Attributes
     ----------
-    whole : moments of all rows.
-    outside : moments of the rows outside of each fold; None where rows are left out one by one.
+    whole : sums of all rows.
+    outside : sums of the rows outside of each fold; None where rows are left out one by one.
     """
 
-    groups: Sequence[_Group]
+    groups: Sequence[Group]
     classes: Array
-    origin: Floats
-    whole: ClassMoments
-    outside: Sequence[ClassMoments] | None
+    whole: ClassSums
+    outside: Sequence[ClassSums] | None
     loss: Loss
     response: str
 
     def sums(self, X: Floats, y: Floats, fold: int) -> _Sums:
         """Sums of the losses of a few rows of one fold, setting after setting as the groups have them."""
-        codes, rows = np.searchsorted(self.classes, y), X - self.origin
-        found = [self._answers(group, rows, codes, fold) for group in self.groups]
+        codes = np.searchsorted(self.classes, y)
+        found = [self._answers(group, group.read(X), codes, fold) for group in self.groups]
         inside, outside, doubts = zip(*found, strict=True)
         losses = [np.concatenate([self.loss.pointwise(codes, own) for own in answers]) for answers in (inside, outside)]
         doubtful = int(np.any(np.concatenate(doubts), axis=0).sum())
@@ -135,7 +135,7 @@ class _Judge:
             losses[0].sum(axis=1), losses[1].sum(axis=1), np.square(losses[1]).sum(axis=1), len(codes), doubtful
         )
 
-    def _answers(self, group: _Group, rows: Floats, codes: Array, fold: int) -> tuple[Array, Array, Array]:
+    def _answers(self, group: Group, rows: Any, codes: Array, fold: int) -> tuple[Array, Array, Array]:
         """(in-sample answers, left-out answers, (models, rows) which of them are a matter of rounding)."""
         models, whole, every = group.models.with_rows(rows), group.statistics(self.whole), slice(0, len(codes))
         with np.errstate(all="ignore"):
@@ -150,9 +150,9 @@ class _Judge:
 
 
 class ClassSearch(LazySearch):
-    """Every setting of Gaussian naive Bayes or linear discriminant analysis."""
+    """Every setting of a classifier that is known from sums over the rows of every class."""
 
-    path = "ClassMoments"
+    path = "ClassSums"
 
     def __init__(
         self,
@@ -172,20 +172,17 @@ class ClassSearch(LazySearch):
         self.loss = ask(self._models[0], X, np.arange(len(X)) % 2, loss=loss).loss
         self._row_loss = _row_loss(self.loss)
         self._response = self._row_loss.responses[0]
-        self._origin = X.mean(axis=0)
+        self._family: Family = _FAMILIES[type(self._models[0])](self._models, X.mean(axis=0))
 
     def _judged(self, bounds: Rows) -> Judged:
-        blocks = self._table.over_blocks(_moments_of, bounds, self._origin, self._kind)
-        self._gather([block for block in blocks if block is not None])
-        outside = None if self._n_folds is None else [self._outside(fold) for fold in self._folds]
+        self._gather(self._table.joined(_joined, _known_of, bounds, self._family))
+        outside = None if self._n_folds is None else self._outside()
         groups = [self._group(places) for places in self._places()]
-        judge = _Judge(groups, self._classes, self._origin, self._whole, outside, self._row_loss, self._response)
+        judge = _Judge(groups, self._classes, self._whole, outside, self._row_loss, self._response)
         sums: list[_Sums] = added_by_fold(self._table.over_blocks(_losses_of, bounds, judge))
         total = reduce(add, sums)
         if total.doubtful:
-            raise ValueError(
-                in_memory_only(f"a choice between classes that rounding decides for {total.doubtful} rows")
-            )
+            raise ValueError(in_memory_only(f"{self._family.doubt} for {total.doubtful} rows"))
         back = np.argsort(np.concatenate([group.places for group in groups]), kind="stable")
         best = self.loss.range[0] if self._row_loss is not self.loss else 0.0
         mean = total.outside / total.rows
@@ -196,65 +193,37 @@ class ClassSearch(LazySearch):
             spread=np.maximum(total.squares / total.rows - np.square(mean), 0.0)[back],
         )
 
-    @property
-    def _kind(self) -> Kind:
-        """Which sums of squares the models need; priors that are given weigh the classes one by one."""
-        if type(self._models[0]) is GaussianNB:
-            return "columns"
-        return (
-            "classes" if any(model.priors is not None and model.solver != "svd" for model in self._models) else "pooled"
-        )
-
-    def _gather(self, blocks: Sequence[_Block]) -> None:
-        """Join the moments of all blocks, whose classes may differ."""
-        self._classes = np.unique(np.concatenate([block.labels for block in blocks]))
+    def _gather(self, known: _Known) -> None:
+        """Take the classes and the sums from those of all blocks."""
+        self._classes = known.labels
         if len(self._classes) < 2:
             raise ValueError(f"y holds one class only: {self._classes[0]:g}")
-        spread = [
-            {
-                k: _among(own, np.searchsorted(self._classes, block.labels), len(self._classes))
-                for k, own in known.items()
-            }
-            for block in blocks
-            for known in [block.moments]
-        ]
-        self._folds: list[ClassMoments] = added_by_fold(spread)
+        self._folds: list[Any] = [known.folds[k] for k in sorted(known.folds)]
         self._whole = reduce(add, self._folds)
         if (self._whole.weight < 2).any():
             raise ValueError(in_memory_only("a class of a single row"))
 
-    def _outside(self, fold: ClassMoments) -> ClassMoments:
-        outside = self._whole - fold
-        if (outside.weight < 2).any() or outside.lost(self._whole):
-            raise ValueError(in_memory_only("a class or a column that hardly varies outside one of the folds"))
+    def _outside(self) -> list[Any]:
+        """The sums of the rows outside of each fold: of those before and those after it, which loses no digits."""
+        before = list(accumulate(self._folds, add))[:-1]
+        after = list(accumulate(reversed(self._folds), add))[-2::-1]
+        both = [one + other for one, other in zip(before[:-1], after[1:], strict=True)]
+        outside = [after[0], *both, before[-1]]
+        if any((own.weight < 2).any() for own in outside):
+            raise ValueError(in_memory_only("a class of fewer than two rows outside one of the folds"))
         return outside
 
     def _places(self) -> list[Rows]:
-        """Positions of the settings that differ in one parameter only."""
-        keys = [_all_but_parameter(model) for model in self._models]
+        """Settings that differ in the value of one parameter only."""
+        keys = [_all_but(self._family.parameter, model) for model in self._models]
         return [np.flatnonzero([own == key for own in keys]) for key in dict.fromkeys(keys)]
 
-    def _group(self, places: Rows) -> _Group:
-        first, n_classes = self._models[places[0]], len(self._classes)
-        if not usable_priors(first.priors, n_classes):
-            raise ValueError(f"priors must be {n_classes} positive numbers that add up to one, got {first.priors!r}")
-        values = [getattr(self._models[i], _PARAMETERS[type(first)]) or 0.0 for i in places]
-        nothing, parameter = np.zeros((2, self._table.n_columns)), np.array(values, dtype=np.float64)
-        if type(first) is GaussianNB:
-            return _Group(places, GaussianBayes(nothing, parameter, n_classes, first.priors))
-        models = LinearDiscriminants(nothing, parameter, n_classes, first.priors, first.solver, first.tol)
-        models = models.knowing(_covariance(self._whole), self._table.n_rows)
-        if not models.well_posed:
-            raise ValueError(in_memory_only("a model whose columns are linearly dependent, or nearly,"))
-        return _Group(places, models)
+    def _group(self, places: Rows) -> Group:
+        return self._family.group(self._models, places, self._whole)
 
     def refitted(self, position: int) -> Any:
         model = self._models[position]
-        if type(model) is GaussianNB:
-            _learn_bayes(model, self._whole, self._origin)
-        else:
-            own = self._group(np.array([position]))
-            model = _learned_discriminants(model, own.models, own.statistics(self._whole), self._origin)
+        model = self._family.learned(model, self._group(np.array([position])), self._whole)
         whole = bool((self._classes == np.round(self._classes)).all())
         model.classes_ = self._classes.astype(np.intp) if whole else self._classes
         model.n_features_in_ = self._table.n_columns
@@ -262,75 +231,19 @@ class ClassSearch(LazySearch):
         return model
 
 
-def _among(moments: ClassMoments, places: Rows, n_classes: int) -> ClassMoments:
-    """The moments of some classes as those of all, at their places."""
-
-    def spread(values: Floats) -> Floats:
-        every = np.zeros((n_classes, *values.shape[1:]))
-        every[places] = values
-        return every
-
-    scatter = moments.scatter if moments.kind == "pooled" else spread(moments.scatter)
-    return ClassMoments(spread(moments.weight), spread(moments.mean), scatter, moments.kind)
-
-
-def _covariance(moments: ClassMoments) -> Floats:
-    """Of all rows together, without regard to classes, (p, p)."""
-    n = moments.weight.sum()
-    apart = moments.mean - moments.weight @ moments.mean / n
-    within = moments.scatter if moments.kind == "pooled" else moments.scatter.sum(axis=0)
-    return np.asarray((within + (apart * moments.weight[:, None]).T @ apart) / n)
-
-
-def _learn_bayes(model: GaussianNB, moments: ClassMoments, origin: Floats) -> None:
-    """Write into a model what it would have learned from rows with these moments, taken from the origin."""
-    largest = GaussianStatistics(moments, moments.together()).largest_variance
-    model.epsilon_ = model.var_smoothing * largest
-    model.theta_ = moments.mean + origin
-    model.var_ = moments.scatter / moments.weight[:, None] + model.epsilon_
-    model.class_count_ = moments.weight
-    model.class_prior_ = (
-        moments.weight / moments.weight.sum() if model.priors is None else np.asarray(model.priors, np.float64)
-    )
-
-
-def _learned_discriminants(
-    model: LinearDiscriminantAnalysis, own: Any, moments: ClassMoments, origin: Floats
-) -> LinearDiscriminantAnalysis:
-    """The model, fitted by scikit-learn to a few rows with the same means, covariance matrix and priors.
-
-    Of each class these are its mean plus and minus the principal axes of the covariance matrix within classes.
-    """
-    n_classes, p = moments.mean.shape
-    n = 2 * p * n_classes
-    divisor = n if DIVIDES_BY_ROWS or model.solver != "svd" else n - n_classes
-    values, axes = np.linalg.eigh(own.within(moments))
-    root = np.sqrt(divisor / (2 * n_classes) * np.maximum(values, 0.0))[:, None] * axes.T
-    rows = np.concatenate([mean + sign * root for mean in moments.mean + origin for sign in (1.0, -1.0)])
-    fitted = with_params(model, {"priors": own.prior(moments.weight)}).fit(rows, np.repeat(np.arange(n_classes), 2 * p))
-    fitted.set_params(priors=model.priors)
-    return fitted
-
-
 def _check(model: Any) -> None:
-    """Refuse, in one sentence, what is none of the learners whose moments suffice."""
-    bayes = type(model) is GaussianNB and is_number(model.var_smoothing, 0.0)
-    discriminants = (
-        type(model) is LinearDiscriminantAnalysis
-        and model.solver in ("svd", "lsqr")
-        and model.covariance_estimator is None
-        and (model.shrinkage is None or (is_number(model.shrinkage, 0.0, 1.0) and model.solver == "lsqr"))
-        and model.n_components is None
-    )
-    if not bayes and not discriminants:
+    """Refuse, in one sentence, what is none of the learners whose sums suffice."""
+    family = _FAMILIES.get(type(model))
+    if family is None or not family.serves(model):
         raise TypeError(f"{in_memory_only(str(model).replace(chr(10), ' '))}. Served without it are {_SERVED}")
 
 
-def _all_but_parameter(model: Any) -> str:
+def _all_but(parameter: str, model: Any) -> str:
+    """What tells settings that differ in more than one parameter."""
     settings = model.get_params()
-    settings.pop(_PARAMETERS[type(model)])
-    shrunk = type(model) is LinearDiscriminantAnalysis and bool(model.shrinkage)
-    return str((sorted(settings.items()), shrunk))
+    value = settings.pop(parameter)
+    shrunk = type(model) is LinearDiscriminantAnalysis and bool(value)
+    return fingerprint(sorted(settings.items()), shrunk)
 
 
 def _row_loss(loss: Loss) -> Loss:

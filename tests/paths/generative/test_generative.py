@@ -284,11 +284,37 @@ def test_the_last_category_of_a_column():
         design.predict(y, new)
 
 
+def columns_of_many_units(n):
+    """Columns whose variances differ by ten orders of magnitude, and two classes of them."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6)) * np.array([300.0, 30.0, 3.0, 0.3, 0.03, 0.003])
+    return X + 100.0, (X[:, 0] / 300 + rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("n", [60, 24], ids=["many rows", "few more rows than columns"])
+def test_quadratic_discriminants_of_columns_of_many_units_are_not_refitted(n, never_refits):
+    X, y = columns_of_many_units(n)
+    check(find_path(QDA(tol=1e-9), "reg_param", [1e-6, 1e-4, 1e-2, 0.5, 1.0]), X, y, np.arange(n))
+
+
+def test_a_row_that_makes_up_the_variance_of_a_column_is_not_refitted_to(never_refits):
+    X, y = columns_of_many_units(40)
+    X[7, 5] = 1e4
+    check(find_path(QDA(), "reg_param", [1e-3, 0.5]), X, y, np.arange(40))
+
+
 def test_classes_that_do_not_differ_go_to_the_first(never_refits):
     X, y = smooth_table(N, 4)[0], three_classes(smooth_table(N, 4)[0])
     path = find_path(NearestCentroid(shrink_threshold=50.0))
     assert (path.bind(X, np.arange(3)).left_out_predictions(y, np.arange(N)) == 0).all()
     check(path, X, y, np.arange(N), responses=["predict"])
+
+
+@pytest.mark.parametrize("estimator", [MultinomialNB(), MultinomialNB(fit_prior=False), ComplementNB()], ids=str)
+def test_rows_without_counts_go_to_the_first_of_classes_with_equal_priors(estimator, never_refits):
+    X, y = counts(), np.arange(N) % 3
+    X[::4] = 0.0
+    check(find_path(estimator, "alpha", ALPHAS), X, y, np.arange(N))
 
 
 def test_a_row_between_two_centroids():

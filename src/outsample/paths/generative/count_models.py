@@ -7,7 +7,8 @@ logarithms are taken anew; the complement of the classes, what all other classes
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +22,8 @@ from outsample.running.arrays import Array, Bools, Floats, Integers, Rows
 
 # Share of a count that must be left, smoothing included, unless counts are whole numbers, which lose no digits.
 LEAST_COUNT = 1e-6
+# Sums of whole numbers below this are exact.
+MOST_EXACT = 2**52
 # Entries of one-hot columns per entry of the table, beyond which categories are too many.
 MOST_CATEGORIES = 1000
 
@@ -36,16 +39,31 @@ class CountModels(ClassModels):
     priors : (K,) or None; then the shares of the classes, or one for all without `fit_prior`.
     """
 
+    _seen: Floats | None
+    _sums_entries: ClassVar[bool] = False
+    """Whether scores are sums over the entries of a row, apart from priors."""
+
     def __init__(
         self, table: Any, alphas: Floats, weight: Floats | None, n_classes: int, priors: Any, fit_prior: bool
     ) -> None:
         self.table, self.alphas = table, alphas
         self.n_models, self.n_classes = len(alphas), n_classes
         self._priors, self._fit_prior = priors, fit_prior
-        self.entries = sparse.csr_matrix(table)
-        self.entries.eliminate_zeros()
+        self._empty_scores_prior = self._sums_entries and weight is None
+        self.entries, self._seen = _entries_of(table), None
         numbers = self.entries.data if weight is None else np.concatenate([self.entries.data, weight])
-        self.whole_numbers = bool((numbers == np.round(numbers)).all() and np.abs(numbers).sum() < 2**52)
+        self.whole_numbers = bool((numbers == np.round(numbers)).all() and np.abs(numbers).sum() < MOST_EXACT)
+
+    def knowing(self, seen: Floats, whole_numbers: bool) -> Self:
+        """The same models where of every class so many rows are not zero in each column, (K, p)."""
+        some = copy(self)
+        some._seen, some.whole_numbers = seen, whole_numbers
+        return some
+
+    def with_rows(self, rows: Any) -> Self:
+        some = super().with_rows(rows)
+        some.entries = _entries_of(rows)
+        return some
 
     def statistics(self, table: Any, codes: Array, weight: Floats | None) -> ClassCounts:
         return ClassCounts.of(table, codes, self.n_classes, weight)
@@ -61,18 +79,20 @@ class CountModels(ClassModels):
     def scorer(self, statistics: ClassCounts, table: Any, response: str) -> Scorer:
         both = [self.tables(statistics, m) for m in range(self.n_models)]
         coefficients = np.concatenate([coefficient for coefficient, _ in both]).T
-        constant = np.stack([constant for _, constant in both]) + self._log_prior(statistics.weight)
+        constant = np.stack([constant for _, constant in both]) + self.log_prior(statistics.weight)
         doubt = self.unreliable(statistics)[:, None]
 
         def scores(block: slice) -> Scores:
             linear = np.asarray(table[block] @ coefficients).T
-            return Scores(linear.reshape(self.n_models, self.n_classes, -1) + constant[:, :, None], doubt)
+            values = linear.reshape(self.n_models, self.n_classes, -1) + constant[:, :, None]
+            return Scores(values, doubt, self._alike(table[block]))
 
         return scores
 
     def left_out_scorer(self, statistics: ClassCounts, codes: Array, weight: Floats | None, response: str) -> Scorer:
-        own = np.ones(len(codes)) if weight is None else weight
-        seen = ClassCounts.of(abs(self.entries).sign(), codes, self.n_classes).counts
+        own, seen = np.ones(len(codes)) if weight is None else weight, self._seen
+        if seen is None:
+            seen = rows_with_entries(self.entries, codes, self.n_classes)
 
         def scores(block: Rows) -> Scores:
             rows = LeftOutEntries(self.entries[block], statistics, seen, codes[block], own[block])
@@ -82,9 +102,15 @@ class CountModels(ClassModels):
             doubt = np.empty((self.n_models, len(rows.codes)), bool)
             for m in range(self.n_models):
                 values[m], doubt[m] = self.left_out(rows, statistics, left, m)
-            return Scores(values + self._log_prior(left), doubt)
+            return Scores(values + self.log_prior(left), doubt, self._alike(rows.table))
 
         return scores
+
+    def _alike(self, rows: Any) -> Bools:
+        """Rows without entries, (1, rows): nothing but priors tells classes apart, and equal ones are no rounding."""
+        if not self._empty_scores_prior:
+            return np.zeros((1, 1), bool)
+        return np.asarray(np.asarray(abs(rows).sum(axis=1)).reshape(1, -1) == 0)
 
     @abstractmethod
     def left_out(self, rows: LeftOutEntries, statistics: ClassCounts, left: Floats, model: int) -> tuple[Floats, Bools]:
@@ -95,7 +121,7 @@ class CountModels(ClassModels):
         left : (K, rows) weights of the classes without each row.
         """
 
-    def _log_prior(self, weight: Floats) -> Floats:
+    def log_prior(self, weight: Floats) -> Floats:
         """Logarithms of the priors, (K,) or (K, rows)."""
         if self._priors is not None:
             fixed = np.log(np.asarray(self._priors, np.float64))
@@ -108,6 +134,17 @@ class CountModels(ClassModels):
     def few(self, left: Floats, before: Floats) -> Bools:
         """Where removing a row has left too few digits of a count, smoothing included."""
         return np.zeros(left.shape, bool) if self.whole_numbers else left < LEAST_COUNT * before
+
+
+def _entries_of(table: Any) -> Any:
+    entries = sparse.csr_matrix(table)
+    entries.eliminate_zeros()
+    return entries
+
+
+def rows_with_entries(entries: Any, codes: Array, n_classes: int) -> Floats:
+    """How many rows of every class are not zero in each column of a sparse matrix, (K, p)."""
+    return ClassCounts.of(abs(entries).sign(), codes, n_classes).counts
 
 
 class LeftOutEntries:
@@ -153,6 +190,8 @@ class LeftOutEntries:
 
 class Multinomial(CountModels):
     """Σ_j x_j log((F_j + α_j) / Σ (F + α)), F the counts of the class."""
+
+    _sums_entries = True
 
     def read(self, X_new: Table) -> Any:
         from outsample.paths.generative.counted_bayes import count_table
@@ -211,7 +250,7 @@ class Complement(Multinomial):
             doubt |= rows.any(self.few(at_entries, every[rows.column]))
         return values, doubt
 
-    def _log_prior(self, weight: Floats) -> Floats:
+    def log_prior(self, weight: Floats) -> Floats:
         """Priors play no part."""
         return np.zeros(self.n_classes if weight.ndim == 1 else (self.n_classes, 1))
 
@@ -314,14 +353,12 @@ class Categorical(CountModels):
         priors: Any,
         fit_prior: bool,
     ) -> None:
-        self._sizes, self._offsets = sizes, np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        total = int(sizes.sum())
-        every = np.repeat(alphas[:, None], total, axis=1)
-        super().__init__(self._one_hot(codes), every, weight, n_classes, priors, fit_prior)
-        largest = self._offsets + codes.max(axis=0)
+        self._sizes = sizes
+        every = np.repeat(alphas[:, None], int(sizes.sum()), axis=1)
+        super().__init__(self.one_hot(codes, sizes), every, weight, n_classes, priors, fit_prior)
+        largest = np.cumsum(sizes) - sizes + codes.max(axis=0)
         # Without the last category of a column, scikit-learn does not know rows that have it.
         self._last = largest[codes.max(axis=0) + 1 == sizes]
-        self._rows_of_last = np.asarray(self.table[:, self._last].sum(axis=0)).ravel()
 
     @staticmethod
     def as_codes(X: Table) -> Integers | None:
@@ -343,17 +380,19 @@ class Categorical(CountModels):
             found = np.maximum(found, least)
         return found if int(found.sum()) <= MOST_CATEGORIES * codes.size else None
 
-    def _one_hot(self, codes: Integers) -> Any:
+    @staticmethod
+    def one_hot(codes: Integers, sizes: Integers) -> Any:
+        """A sparse matrix with a column of zeros and ones for every category, (n, Σ sizes)."""
         n, p = codes.shape
-        columns = (codes + self._offsets).ravel()
-        shape = n, int(self._sizes.sum())
+        columns = (codes + np.cumsum(sizes) - sizes).ravel()
+        shape = n, int(sizes.sum())
         return sparse.csr_matrix((np.ones(n * p), columns, np.arange(0, n * p + 1, p)), shape=shape)
 
     def read(self, X_new: Table) -> Any:
         codes = self.as_codes(X_new)
         if codes is None or codes.shape[1] != len(self._sizes) or bool((codes >= self._sizes).any()):
             return None
-        return self._one_hot(codes)
+        return self.one_hot(codes, self._sizes)
 
     def tables(self, statistics: ClassCounts, model: int) -> tuple[Floats, Floats]:
         return np.log(statistics.counts + self.alphas[model]), -self._log_totals(statistics.weight, model)
@@ -374,5 +413,5 @@ class Categorical(CountModels):
         remaining = left[rows.codes, np.arange(len(rows.codes))]
         own = rows.sums(np.log(smoothed)) - self._log_totals(remaining, model)
         short = (rows.own_left != 0) & self.few(smoothed, rows.own_before)
-        unknown = np.isin(rows.column, self._last[self._rows_of_last == 1])
+        unknown = np.isin(rows.column, self._last[rows.seen[:, self._last].sum(axis=0) == 1])
         return rows.put(values, own), rows.any(short | unknown) | self.few(remaining, statistics.weight[rows.codes])

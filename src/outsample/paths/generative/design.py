@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 
+from outsample.data.learners import FitError
 from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.base import Abilities, Design, Path, confusion_shares
 from outsample.paths.refit import MixedDesign, RefitPath
@@ -29,6 +30,8 @@ LARGEST_SCORE = 1e5
 DECIDED = 40.0
 # Numbers of a block of scores or of the table that are worked on at once.
 NUMBERS_AT_ONCE = 2**16
+# Rows that are asked whether leaving them out takes fits, where there are more.
+ROWS_ASKED = 200
 # Where every model must be refitted to more than this share of the folds, nothing is won by the others.
 MOST_REFITTED = 0.25
 
@@ -106,6 +109,7 @@ class GenerativeDesign(Design):
         self.classes, self.weight = classes, weight
         self.n_models, self.n_samples = len(path), n_rows(X)
         self._last: tuple[Array, Any] | None = None
+        self._fits: tuple[Array, str, float] | None = None
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         return np.stack([self._answers(y, self._models.table, self._X, response) for y in Y])
@@ -131,12 +135,39 @@ class GenerativeDesign(Design):
             self._refit_fold(y, fold == k, np.flatnonzero(in_doubt[:, k]), response, answers)
         return answers
 
-    def _leave_one_out(self, y: Array, response: str, answers: Array) -> Bools:
-        """Write the answers of all rows; returns the doubts, (models, n)."""
-        statistics = self._statistics(y)
-        scorer = self._models.left_out_scorer(statistics, y, self.weight, response)
+    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
+        known = self._fits
+        if known is None or known[1] != response or not np.array_equal(known[0], y):
+            known = self._fits = y.copy(), response, self._count_fits(y, response)
+        return known[2]
+
+    def _count_fits(self, y: Array, response: str) -> float:
+        """Rows in doubt, of every model, as far as some of the rows tell."""
+        some = np.arange(0, self.n_samples, -(-self.n_samples // ROWS_ASKED))
+        answers = self._room(self.n_samples, response)
+        doubt = self._leave_one_out(y, response, answers, some)[:, some]
+        refused = [
+            m for m in np.flatnonzero(doubt.all(axis=1)) if not self._can_be_fitted(y, int(m), response, answers)
+        ]
+        # The first fit ends what scikit-learn refuses.
+        doubt[refused] = False
+        return float(doubt.sum() * self.n_samples / len(some))
+
+    def _can_be_fitted(self, y: Array, model: int, response: str, answers: Array) -> bool:
+        """Whether scikit-learn does not refuse the rows but the first."""
+        try:
+            self._refit_fold(y, np.arange(self.n_samples) == 0, np.array([model]), response, answers)
+        except FitError:
+            return False
+        return True
+
+    def _leave_one_out(self, y: Array, response: str, answers: Array, some: Rows | None = None) -> Bools:
+        """Write the answers of all rows, or of some; returns the doubts, (models, n)."""
+        statistics, order = self._statistics(y), np.argsort(y, kind="stable")
         with np.errstate(all="ignore"):
-            doubt = self._write(scorer, np.argsort(y, kind="stable"), response, answers, by_number=True)
+            scorer = self._models.left_out_scorer(statistics, y, self.weight, response)
+            asked = order if some is None else order[np.isin(order, some)]
+            doubt = self._write(scorer, asked, response, answers, by_number=True)
         alone = np.bincount(y, minlength=self._n_classes)[y] == 1
         return np.asarray(doubt | alone | (np.bincount(y, minlength=self._n_classes) == 0).any())
 
@@ -150,8 +181,8 @@ class GenerativeDesign(Design):
                 doubt[:, inside] = True
                 continue
             own = rows(self._models.table, inside)
-            scorer = self._models.scorer(self._without(whole, own, inside, y), own, response)
             with np.errstate(all="ignore"):
+                scorer = self._models.scorer(self._without(whole, own, inside, y), own, response)
                 doubt[:, inside] = self._write(scorer, inside, response, answers)
         return doubt
 
@@ -191,7 +222,8 @@ class GenerativeDesign(Design):
 
         Rows are known to the scorer by their place among all rows, `by_number`, or among those to answer.
         """
-        models, doubt = self._models, np.zeros((self.n_models, len(places)), bool)
+        size = self.n_samples if by_number else len(places)
+        models, doubt = self._models, np.zeros((self.n_models, size), bool)
         for block in self._blocks(len(places)):
             scores = scorer(places[block] if by_number else block)
             found, unsure = answers_of(scores.values, response, models.binary_link)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Rows
 
 # Where removing rows leaves less than this share of a sum, too few digits of it are left.
 LEAST_SHARE = 1e-5
@@ -97,6 +97,12 @@ class ClassMoments:
         """Sums of squares of single columns, (K, p), or (p,) where they are pooled."""
         return self.scatter if self.kind == "columns" else np.diagonal(self.scatter, axis1=-2, axis2=-1)
 
+    def among(self, places: Rows, n_classes: int) -> ClassMoments:
+        """The same of more classes, of which these are the ones at `places` and the others have no rows."""
+        scatter = self.scatter if self.kind == "pooled" else spread(self.scatter, places, n_classes)
+        weight, mean = (spread(values, places, n_classes) for values in (self.weight, self.mean))
+        return ClassMoments(weight, mean, scatter, self.kind)
+
     def lost(self, whole: ClassMoments) -> bool:
         """Whether removing rows from `whole` has left too few digits of some sum of squares."""
         before = whole.squares
@@ -129,10 +135,21 @@ class ClassCounts:
     def __sub__(self, other: ClassCounts) -> ClassCounts:
         return ClassCounts(self.weight - other.weight, self.counts - other.counts)
 
+    def among(self, places: Rows, n_classes: int) -> ClassCounts:
+        """See `ClassMoments.among`."""
+        return ClassCounts(spread(self.weight, places, n_classes), spread(self.counts, places, n_classes))
+
     def lost(self, whole: ClassCounts) -> bool:
         """Whether removing rows from `whole` has left too few digits of some sum."""
         few = (np.abs(self.counts) < LEAST_SHARE * np.abs(whole.counts)) & (self.counts != 0)
         return bool(few.any() or (self.weight < LEAST_SHARE * whole.weight).any())
+
+
+def spread(values: Floats, places: Rows, n: int) -> Floats:
+    """n numbers, or arrays, that are `values` at their places and zero elsewhere."""
+    every = np.zeros((n, *values.shape[1:]))
+    every[places] = values
+    return every
 
 
 def membership(codes: Array, n_classes: int, weight: Floats | None = None) -> Any:
