@@ -162,7 +162,7 @@ COUNT_ALPHAS = {"alpha": [1e-3, 1.0, 10.0]}
         (CategoricalNB(), COUNT_ALPHAS, _categories),
         (CategoricalNB(class_prior=PRIORS), {**COUNT_ALPHAS, "min_categories": [None, 9]}, _categories),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_counts_against_the_same_in_memory(estimator, grid, table, criterion, loss):
     da = pytest.importorskip("dask.array", reason="the dask extra is not installed")

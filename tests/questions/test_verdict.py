@@ -417,6 +417,15 @@ def test_several_metrics_without_refit_choose_nothing(table):
     assert not hasattr(search, "verdict_")
 
 
+def test_trees_without_limits_are_left_out_on_many_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_100, 2))
+    tree, grid = DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 4, 8]}
+    search = GridSearch(tree, grid, random_state=0, refit=False).fit(X, X[:, 0] + rng.normal(size=len(X)))
+    assert search.n_fits_ == 11
+    assert "was not tried: on more than 10000 rows a tree without limits" in search.verdict_
+
+
 def test_one_fit_tells_about_the_reference_and_all_candidates():
     X, y = load_diabetes(return_X_y=True)
     learner, alphas = make_pipeline(StandardScaler(), Ridge()), [0.1, 10.0, 100.0]

@@ -36,11 +36,15 @@ EXACT, NEARLY, OUT_OF_BAG, ONE_PATH, FOLDED = "loo", "alo", "oob", "rows-and-lab
 # Parameters that say how much work an ensemble is, and how many times the work of the candidates is too much.
 SIZES, TOO_LARGE = ("n_estimators", "max_iter", "iterations", "num_trees", "num_boost_round"), 2
 
+# Parameters that limit a tree, and rows from which on a tree without limits takes many times the work of the search.
+LIMITS, MANY_ROWS = ("max_leaf_nodes", "max_depth"), 10_000
+
 # p-value below which further folds are spared; small, because it is looked at after every fold.
 BEYOND_DOUBT = 1e-3
 
 BESIDE_FEW = "beside so few candidates it would cost half as much as they do"
 LARGE = "it is so much larger than the candidates that it would cost as much as the whole search"
+UNLIMITED = f"on more than {MANY_ROWS} rows a tree without limits would cost many times as much as the whole search"
 BUDGET = "the race has a budget, which is for the grid"
 NO_LOSSES = "no losses of single rows were kept, by which it could be compared"
 NOT_FITTED = "it cannot be fitted to these data"
@@ -92,6 +96,9 @@ def _objection(curve: RiskCurve, own: dict[str, Any], criterion: Criterion) -> s
         return NO_LOSSES
     if any(_is_too_large(name, own[name], curve.params) for name in own if name.rpartition("__")[2] in SIZES):
         return LARGE
+    unlimited = any(own[name] is None for name in own if name.rpartition("__")[2] in LIMITS)
+    if unlimited and curve.criterion in (ONE_PATH, FOLDED) and curve.n_samples > MANY_ROWS:
+        return UNLIMITED
     return "" if curve.criterion in (EXACT, ONE_PATH, FOLDED) or len(curve) >= FEW else BESIDE_FEW
 
 
