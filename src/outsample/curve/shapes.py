@@ -22,7 +22,7 @@ def shaped_interval(
     error : standard error of `center`, everything included.
     quantile : of the normal distribution or Student's, for the wanted level.
     limits : least and greatest possible value, infinite where there is none.
-    rows : equally weighted rows that are behind the estimate, for estimates at a limit, whose standard error is zero.
+    rows : equally weighted rows that are behind the estimate, which limit what can be known of one near a limit.
 
     Examples
     --------
@@ -50,11 +50,17 @@ def shaped_interval(
 _LARGEST_POWER = 300.0
 
 
+# So many times the rows there are an interval may stand for. The area under a ROC curve that is nearly 1 is known as well
+# as a share of twice its positive rows (Hanley & McNeil 1982, whose variance is then (1 − A)/(2 m)); its standard error
+# of a few hundred rows may be much smaller by luck, because hardly any pair of rows is out of order.
+MOST_PER_ROW = 2.0
+
+
 def _wilson(share: float, error: float, quantile: float, rows: float) -> tuple[float, float]:
     """Wilson's interval for a share, at the number of rows that its standard error stands for."""
     share = min(max(share, 0.0), 1.0)
     spread = share * (1 - share)
-    n = spread / error**2 if spread > 0 and error > 0 else max(rows, 1.0)
+    n = min(spread / error**2, MOST_PER_ROW * rows) if spread > 0 and error > 0 else max(rows, 1.0)
     weight = quantile**2 / n
     middle = (share + weight / 2) / (1 + weight)
     half = quantile / (1 + weight) * math.sqrt(spread / n + weight / (4 * n))
