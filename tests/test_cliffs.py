@@ -8,7 +8,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -146,6 +149,15 @@ def test_approximate_leave_one_out_of_150_classes_costs_a_hundred_fits_at_most()
     assert seconds(lambda: estimate(learner, X, y, loss="log", criterion="alo")) < 100 * seconds(
         lambda: learner.fit(X, y)
     )
+
+
+@pytest.mark.parametrize("lengths", [np.ones(30), np.logspace(0, 9, 30)], ids=["in many units", "beyond all digits"])
+def test_quadratic_discriminants_cost_about_what_the_search_they_replace_does(lengths):
+    X, y = load_breast_cancer(return_X_y=True)
+    grid = {"reg_param": np.linspace(0.02, 1.0, 20)}
+    theirs = GridSearchCV(QuadraticDiscriminantAnalysis(), grid, cv=5, refit=False)
+    ours = searching(QuadraticDiscriminantAnalysis(), grid, X * lengths, y, "auto", refit=False)
+    assert seconds(ours) < 3 * seconds(lambda: theirs.fit(X * lengths, y))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Tables read a block of rows at a time: the numbers and the refitted model of the same table in memory."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -204,6 +206,22 @@ def test_counts_in_parquet_against_the_same_in_memory(tmp_path):
     ours = GridSearch(MultinomialNB(), COUNT_ALPHAS, criterion="auto").fit(tmp_path / "counts.parquet", "t")
     whole = GridSearch(MultinomialNB(), COUNT_ALPHAS, criterion="auto").fit(frame, y)
     _compare(ours, whole, frame)
+
+
+def test_more_blocks_take_no_more_memory(tmp_path):
+    pytest.importorskip("pyarrow", reason="the parquet extra is not installed")
+    frame = pd.DataFrame(np.random.default_rng(0).poisson(1.0, (4000, 20)).astype(float)).add_prefix("c")
+    most = []
+    for blocks in (5, 50):
+        whole = pd.concat([frame.assign(t=np.arange(4000) % 20)] * blocks, ignore_index=True)
+        whole.to_parquet(tmp_path / f"{blocks}", row_group_size=4000)
+        search, y = GridSearch(MultinomialNB(), COUNT_ALPHAS, criterion="loo", refit=False), "t"
+        search.fit(tmp_path / f"{blocks}", y)
+        tracemalloc.start()
+        search.fit(tmp_path / f"{blocks}", y)
+        most.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert most[1] < 1.3 * most[0]
 
 
 def test_settings_of_classes_that_weigh_them_in_several_ways():

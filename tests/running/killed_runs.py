@@ -4,7 +4,7 @@
 
 Every fit is noted in a log, by the data it was given, once it has ended. A run that is not interrupted tells which
 fits each unit of the store is made of. Before each start the store tells which units are finished; a fit to the data
-of a finished unit after that is a repetition.
+of a finished unit after that is a repetition. Forests that grow are not kept: a round of one is made of all its trees.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_iris
+from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from outsample import Bootstrap, CrossValidation, GridSearch, NestedCrossValidation, Permutation, Race
 from outsample.running.store import Store
 
 KILLS = 22
-MOST_FITS = {"honest": 90, "race": 4}
+MOST_FITS = {"honest": 90, "race": 4, "race over size": 90}
 GRID = {"max_leaf_nodes": [2, 3, 5]}
+BAGS = {"estimator__max_leaf_nodes": [2, 3, 4, 5, 8]}
 SLEEP = 0.004
 
 
@@ -58,14 +60,17 @@ WORK = {
     "race": {"criterion": Race(30, confidence=0.99, tolerance=0.001)},
     "632+": {"criterion": Bootstrap(40, "632+")},
     "nested-kfold": {"criterion": NestedCrossValidation(5, 3)},
+    "race over size": {"criterion": Race(confidence=1 - 1e-12, tolerance=0)},
     "honest": {"criterion": CrossValidation(8), "honest": "nested"},
 }
 
 
 def search(folder: Path, work: str, store: str) -> GridSearch:
     X, y = load_iris(return_X_y=True)
-    tree = NotedTree(log=str(folder / "fits.log"))
-    return GridSearch(tree, GRID, random_state=0, refit=False, store=folder / store, **WORK[work]).fit(X, y)
+    learner, grid = NotedTree(log=str(folder / "fits.log")), GRID
+    if work == "race over size":
+        learner, grid = BaggingClassifier(learner, n_estimators=48), BAGS
+    return GridSearch(learner, grid, random_state=0, refit=False, store=folder / store, **WORK[work]).fit(X, y)
 
 
 def result(found: GridSearch) -> list[str]:
@@ -81,7 +86,11 @@ def planned_units(folder: Path, work: str) -> tuple[list[str], dict[str, set[str
     def noted_put(store, unit, arrays):
         nonlocal seen
         put(store, unit, arrays)
-        units[unit], seen = set(fits(folder)[seen:]), len(fits(folder))
+        known = fits(folder)
+        units[unit], seen = set(known[seen:]), len(known)
+        if work == "race over size":
+            settings = {given.split("-")[1] for given in units[unit]}
+            units[unit] |= {given for given in known if given.split("-")[1] in settings}
 
     Store.put = noted_put
     found = search(folder, work, "whole.db")

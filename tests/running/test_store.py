@@ -29,7 +29,15 @@ KILLED_RUNS = Path(__file__).with_name("killed_runs.py")
 
 @pytest.mark.parametrize(
     ("work", "kills"),
-    [("permutation", 20), ("kfold", 20), ("race", 12), ("632+", 20), ("nested-kfold", 20), ("honest", 3)],
+    [
+        ("permutation", 20),
+        ("kfold", 20),
+        ("race", 12),
+        ("race over size", 5),
+        ("632+", 20),
+        ("nested-kfold", 20),
+        ("honest", 3),
+    ],
 )
 def test_killed_and_resumed_many_times(tmp_path, work, kills):
     """SIGKILLs at random moments; see killed_runs.py for what each run must not repeat."""

@@ -13,15 +13,8 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB
 
 from outsample.data.lazy import in_memory_only
 from outsample.data.learners import with_params
-from outsample.paths.generative.count_models import (
-    MOST_EXACT,
-    Bernoulli,
-    Categorical,
-    Complement,
-    CountModels,
-    Multinomial,
-    rows_with_entries,
-)
+from outsample.paths.generative.binary_models import Bernoulli, Categorical
+from outsample.paths.generative.count_models import MOST_EXACT, Complement, CountModels, Multinomial, rows_with_entries
 from outsample.paths.generative.counted_bayes import CategoricalBayesPath, CountedBayesPath
 from outsample.paths.generative.inputs import is_number
 from outsample.paths.generative.statistics import ClassCounts, spread

@@ -10,7 +10,8 @@ from sklearn.utils import check_array
 
 from outsample.data.tables import Table
 from outsample.paths.base import Design, GridPath
-from outsample.paths.generative.count_models import Bernoulli, Categorical, Complement, CountModels, Multinomial
+from outsample.paths.generative.binary_models import Bernoulli, Categorical
+from outsample.paths.generative.count_models import Complement, CountModels, Multinomial
 from outsample.paths.generative.design import GenerativeDesign
 from outsample.paths.generative.inputs import is_number, usable_priors
 from outsample.paths.refit import RefitPath
