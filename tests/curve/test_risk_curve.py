@@ -90,6 +90,11 @@ def test_intervals_of_shares_against_wilsons():
     assert wider == pytest.approx(proportion_confint(share * n / 2, n / 2, alpha=0.1, method="wilson"))
 
 
+def test_a_share_is_known_as_well_as_one_of_twice_the_rows_at_best():
+    lucky = curve(out_sample=np.full(3, 0.01), standard_error=np.full(3, 1e-5), monte_carlo_error=None, draws=None)
+    assert lucky.estimate(0).interval() == pytest.approx(proportion_confint(1.0, 100, method="wilson"))
+
+
 def test_no_error_at_all_has_an_interval_of_its_rows():
     perfect = curve(out_sample=np.zeros(3), standard_error=np.zeros(3), monte_carlo_error=None, draws=None)
     ours = dataclasses.replace(perfect, rows_behind=40.0).estimate(0).interval()

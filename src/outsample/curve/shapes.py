@@ -50,9 +50,9 @@ def shaped_interval(
 _LARGEST_POWER = 300.0
 
 
-# So many times the rows there are an interval may stand for. The area under a ROC curve that is nearly 1 is known as well
-# as a share of twice its positive rows (Hanley & McNeil 1982, whose variance is then (1 − A)/(2 m)); its standard error
-# of a few hundred rows may be much smaller by luck, because hardly any pair of rows is out of order.
+# An interval may stand for so many times the rows there are. The area A under a ROC curve that is nearly 1 is known as
+# well as a share of twice its m positive rows (the variance of Hanley & McNeil 1982 is then (1 − A)/(2 m)). Its standard
+# error may be much smaller by luck, because hardly any pair of rows is out of order.
 MOST_PER_ROW = 2.0
 
 
