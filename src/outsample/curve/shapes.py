@@ -51,7 +51,7 @@ _LARGEST_POWER = 300.0
 
 
 # An interval may stand for so many times the rows there are. The area A under a ROC curve that is nearly 1 is known as
-# well as a share of twice its m positive rows (the variance of Hanley & McNeil 1982 is then (1 − A)/(2 m)). Its standard
+# well as a share of twice its m positive rows (its variance is then (1 − A)/(2 m), Hanley & McNeil 1982). The standard
 # error may be much smaller by luck, because hardly any pair of rows is out of order.
 MOST_PER_ROW = 2.0
 
