@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
@@ -443,3 +443,42 @@ def test_expected_loss_against_simulation():
     # Draws around the means so far are a little pessimistic, because the leader's mean is lucky.
     assert np.mean(lost) - 3 * error < np.mean(promised) < 2.5 * np.mean(lost)
     assert expected_loss(values, None, n, 0) == 0.0
+
+
+class Column(RegressorMixin, BaseEstimator):
+    """Predicts one of the columns."""
+
+    def __init__(self, number=0):
+        self.number = number
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, self.number]
+
+
+def columns_near(y, distances, rng):
+    return np.stack([y + distance * rng.normal(size=len(y)) for distance in distances], axis=1)
+
+
+def test_a_score_near_one_is_told_apart_by_what_is_missing_to_it():
+    """Of r2 = .99 the hundredth is .0001: two models that may differ by .001 are not as good as each other."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=400)
+    X = columns_near(y, [0.1, 0.1], rng)
+    for scoring in ("r2", "neg_mean_squared_error"):
+        search = GridSearch(Column(), {"number": [0, 1]}, scoring=scoring, criterion=Race(finish=False), random_state=0)
+        assert search.fit(X, y).race_.n_splits.min() > 2
+
+
+def test_scores_of_a_handful_of_rows_drop_nobody():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    X = columns_near(y, [0.01, 3.0], rng)
+    by_score, by_rows = (
+        GridSearch(Column(), {"number": [0, 1]}, scoring=scoring, loss=loss, criterion="race", random_state=0).fit(X, y)
+        for scoring, loss in [("r2", None), (None, "squared")]
+    )
+    assert by_score.race_.n_splits.tolist() == [10, 5]  # thirty of the sixty rows
+    assert by_rows.race_.n_splits[1] < 5

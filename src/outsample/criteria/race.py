@@ -37,10 +37,10 @@ class Race(Criterion):
     A round is a fold, in random order. After every fold each candidate is compared with the leader by the paired losses
     of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped.
     The race is over when one candidate is left; when the expected loss of taking the leader now, against the answer of
-    all folds, is below `tolerance` of its risk; or when nobody is better than guessing after three folds. Models of one
-    path come off one fit per fold, so that only parameters that are refitted cost; steps that ignore y, and matrices of
-    kernels, are made once per fold for all candidates that have the same. Of candidates that lost alike on every row of
-    half the folds the simplest is kept. Estimates the error of a model fitted to the training share of the rows, as
+    all folds, is below `tolerance` of its risk (of a score, of what is missing to the best one); or when nobody is
+    better than guessing after three folds. Models of one path come off one fit per fold, so that only parameters that
+    are refitted cost; steps that ignore y, and matrices of kernels, are made once per fold for all candidates that have
+    the same. Of candidates that lost alike on every row of half the folds the simplest is kept. Estimates the error of a model fitted to the training share of the rows, as
     cross-validation does: the mean over the folds that a candidate was tested on, all of them for the winner.
 
     Forests and bags race over size instead: every candidate starts with few trees, those that can still win get more,
@@ -55,7 +55,8 @@ class Race(Criterion):
     cv : number of folds, shuffled, stratified for classifiers as far as the smallest class allows, whole groups where
         the data have groups; or any splitter of scikit-learn, or pairs of (train rows, test rows).
     confidence : a candidate is dropped once it is worse than the leader with this probability.
-    tolerance : share of the leader's risk that may be lost by ending early; 0 goes on until one candidate is left.
+    tolerance : share of the leader's risk (of a score such as r2: of what is missing to the best) that may be lost by
+        ending early; 0 goes on until one candidate is left.
     finish : whether the winner is tested on the remaining folds too, for the sake of its estimate.
     batch_size : candidates that start together; each further batch races against those that remained. None for all.
     max_fits, max_seconds : budgets that end the race with the best so far.

@@ -23,6 +23,10 @@ from outsample.running.workers import results_of
 # errors are rare: on recorded losses of support vector machines, after a third of the rows the choice was 2 % worse.
 ALIKE_ON = 0.5
 
+# Rows on which candidates must have been tested before one is dropped by a score of whole sets: the influence of single
+# rows on r2 or F1 is a first-order approximation, which says little of the error on a handful of rows.
+ROWS_OF_A_SCORE = 30
+
 # Folds after which a race in which nobody is better than guessing is over.
 FOLDS_OF_GUESSING = 3
 
@@ -89,6 +93,11 @@ class FoldRace(RaceRun):
 
     def _may_be_guessing(self, r: int) -> bool:
         return r + 1 >= FOLDS_OF_GUESSING
+
+    def _knows_errors(self, r: int) -> bool:
+        if self.problem.loss.per_row or not self.writes_losses:
+            return True
+        return sum(len(self.splits.folds[fold].test) for fold in self.rounds[: r + 1]) >= ROWS_OF_A_SCORE
 
     def _weight(self, fold: int) -> Floats:
         """Weights of the losses of a fold: of its rows, or of all of them where they are judged together."""

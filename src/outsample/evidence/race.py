@@ -127,6 +127,10 @@ class RaceRun(ABC):
     def _may_be_guessing(self, r: int) -> bool:
         """Whether a race in which nobody is better than guessing after round r is over."""
 
+    def _knows_errors(self, r: int) -> bool:
+        """Whether the errors of differences after round r can be trusted."""
+        return True
+
     @abstractmethod
     def _amounts(self) -> Rows:
         """(candidates,) folds that each was tested on, or trees that it has got."""
@@ -217,7 +221,7 @@ class RaceRun(ABC):
 
     def _drop(self, alive: Rows, stand: Standings, r: int) -> Rows:
         """Those that are still in the race; why the others are not is written down."""
-        worse = stand.probability < 1 - self.rules.confidence
+        worse = stand.probability < (1 - self.rules.confidence if self._knows_errors(r) else 0.0)
         worse[stand.leader] = False
         alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
@@ -244,9 +248,14 @@ class RaceRun(ABC):
         if len(alive) == 1:
             return f"one candidate was left after {so_far}"
         place = int(np.flatnonzero(alive == leader)[0])
-        if self._loss_of_ending(alive, place, r) < self.rules.tolerance * abs(risk):
+        if self._knows_errors(r) and self._loss_of_ending(alive, place, r) < self.rules.tolerance * self._size(risk):
             return f"{len(alive)} candidates were as good as each other after {so_far}"
         return ""
+
+    def _size(self, risk: float) -> float:
+        """How large a risk is: its distance from the least there can be, of r2 or an accuracy what is missing to 1."""
+        least = self.problem.loss.range[0]
+        return risk - least if np.isfinite(least) else abs(risk)
 
     def _guesses(self, leader: int, r: int, risk: float) -> bool:
         """Whether the leader is no better than the best of so many that predict without X would seem to be."""
