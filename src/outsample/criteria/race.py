@@ -40,8 +40,8 @@ class Race(Criterion):
     all folds, is below `tolerance` of its risk (of a score, of what is missing to the best one); or when nobody is
     better than guessing after three folds. Models of one path come off one fit per fold, so that only parameters that
     are refitted cost; steps that ignore y, and matrices of kernels, are made once per fold for all candidates that have
-    the same. Of candidates that lost alike on every row of half the folds the simplest is kept. Estimates the error of a
-    model fitted to the training share of the rows, as cross-validation does: the mean over the folds that a candidate
+    the same. Of candidates that lost alike on every row of half the folds the simplest is kept. Estimates the error of
+    a model fitted to the training share of the rows, as cross-validation does: the mean over the folds that a candidate
     was tested on, all of them for the winner.
 
     Forests and bags race over size instead: every candidate starts with few trees, those that can still win get more,
