@@ -16,7 +16,7 @@ from outsample.criteria.out_of_bag import OutOfBag
 from outsample.criteria.race import Race
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.risk_curve import RiskCurve
-from outsample.data.learners import last_step, with_params
+from outsample.data.learners import FitError, last_step, with_params
 from outsample.data.tables import n_columns
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
@@ -25,6 +25,8 @@ from outsample.running.threads import one_blas_thread
 # ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables): what a small tree leaves of numbers is
 # seldom noise. Where they are classes they make them no worse, and curves smoother (benchmarks/tree_criteria.py).
 FOLDS = 10
+
+IN_DOUBT = "approximate leave-one-out left rows in doubt"
 
 # Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
 FEWEST_TREES = 30
@@ -49,7 +51,7 @@ class Auto(Criterion):
     forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
-                                                                        refits for rows in doubt
+                                                                        refits for rows in doubt, `Race` for too many
     one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: a dozen fits for all of them
     boosting), classes
     the same, numbers                                                   `CrossValidation`: ten folds, left-out rows
@@ -92,12 +94,12 @@ class Auto(Criterion):
         """The race that is run where nothing cheaper serves."""
         return Race() if self.race is None else self.race
 
-    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
         """The criterion for problems that are to be compared: one row left out by all of them, or a race."""
         taken = [self.choice(problem) for problem in problems]
         names = {criterion.name for criterion, _ in taken}
         if names <= {LeaveOneOut.name, ApproximateLeaveOneOut.name}:
-            return self, ()
+            return self._of_single_rows(problems)
         criterion, why = taken[0]
         if names == {OutOfBag.name}:
             one_fit = len(problems) == 1 and (problems[0].path.from_one_fit or len(problems[0].path) == 1)
@@ -105,16 +107,39 @@ class Auto(Criterion):
                 criterion, why = self.race_taken, "forests race over their number of trees, judged out of bag"
         elif len(problems) > 1 and names != {Race.name}:
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
-        return criterion, (_note(criterion, why),)
+        return criterion, (_note(criterion, why),), 0
+
+    def _of_single_rows(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
+        """Leave-one-out, exact or approximate, where it leaves no row in doubt; else a race of several models."""
+        n_fits = 0
+        for problem in problems:
+            if sum(len(problem.path) for problem in problems) < 2 or self.choice(problem)[0].name == LeaveOneOut.name:
+                continue
+            try:
+                curve = self._approximate(problem)
+            except (FitError, ValueError, TypeError):
+                # Whoever cannot be fitted is found, and reported, one by one.
+                continue
+            n_fits += curve.n_fits
+            if _in_doubt(curve):
+                return self.race_taken, (_note(self.race_taken, IN_DOUBT),), n_fits
+        return self, (), 0
+
+    def _approximate(self, problem: Problem) -> RiskCurve:
+        """The curve by approximate leave-one-out, computed once."""
+        criterion = ApproximateLeaveOneOut()
+        curve: RiskCurve = problem.once(criterion, lambda: criterion.curve(problem))
+        return curve
 
     def reads_all_off_one_fit(self, problem: Problem) -> bool:
         return self.choice(problem)[0].name == LeaveOneOut.name
 
     def _curve(self, problem: Problem) -> RiskCurve:
         criterion, why = self.choice(problem)
-        curve = criterion.curve(problem)
-        if curve.in_doubt is not None and (curve.in_doubt > 0).any():
-            criterion, why = _folds(problem), "approximate leave-one-out left rows in doubt"
+        approximate = criterion.name == ApproximateLeaveOneOut.name
+        curve = self._approximate(problem) if approximate else criterion.curve(problem)
+        if _in_doubt(curve):
+            criterion, why = _folds(problem), IN_DOUBT
             folds = criterion.curve(problem)
             curve = replace(folds, n_fits=folds.n_fits + curve.n_fits)
         # A model that is judged alone, because others of its path could not be fitted, was in no race.
@@ -146,6 +171,11 @@ class Auto(Criterion):
             ),
             (_one_fit, _folds(problem, pooled=True), "one fit for each fold has all models"),
         ]
+
+
+def _in_doubt(curve: RiskCurve) -> bool:
+    """Whether the risk of some model is not known well, because some of its rows are in doubt."""
+    return curve.in_doubt is not None and bool((curve.in_doubt > 0).any())
 
 
 def _note(criterion: Criterion, why: str) -> str:

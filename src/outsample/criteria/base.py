@@ -83,9 +83,12 @@ class Criterion(ABC):
         in_doubt = curve.in_doubt is not None and bool((curve.in_doubt > 0).any())
         return None if in_doubt else curve.left_out, curve.n_fits
 
-    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
-        """(the criterion that judges problems which are to be compared, sentences about it): itself, for most."""
-        return self, ()
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
+        """(the criterion that judges problems which are to be compared, sentences about it, fits that it took to say).
+
+        Itself, for most.
+        """
+        return self, (), 0
 
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         """(one curve over the models of all problems, in their order; why models could not be fitted, by their place).

@@ -94,14 +94,14 @@ def judged(
     posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str, default: int | None = None
 ) -> tuple[RiskCurve, Positions, Criterion]:
     """(curve over all settings, where each stands in the user's order, the criterion that was settled on)."""
-    criterion, remarks = criterion.settled([problem for problem, _ in posed])
+    criterion, remarks, n_fits = criterion.settled([problem for problem, _ in posed])
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
         if criterion.joint:
             curve, positions = _raced(posed, criterion, error_score, default)
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
-    return replace(curve, notes=(*remarks, *curve.notes)), positions, criterion
+    return replace(curve, notes=(*remarks, *curve.notes), n_fits=n_fits + curve.n_fits), positions, criterion
 
 
 def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: Rule) -> int:
