@@ -154,6 +154,6 @@ def test_rows_in_doubt_are_left_to_folds_and_all_fits_are_counted():
 def test_settings_that_leave_rows_in_doubt_race_and_all_fits_are_counted():
     separated = (X[:, 0] > 0).astype(int)
     learner = LogisticRegression(max_iter=5000)
-    search = GridSearch(learner, {"C": [1.0, 1e6, 1e8]}, random_state=0).fit(X, separated)
+    search = GridSearch(learner, {"C": [1.0, np.inf]}, random_state=0).fit(X, separated)
     assert search.curve_.notes[0] == 'criterion "auto" took "race": approximate leave-one-out left rows in doubt.'
-    assert search.curve_.n_fits >= search.race_.n_fits + 3
+    assert search.curve_.n_fits >= search.race_.n_fits + 2
