@@ -28,6 +28,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 from threadpoolctl import threadpool_limits
 
 import outsample
+from outsample.criteria import approximate
 from outsample.criteria.approximate import ApproximateLeaveOneOut
 from outsample.data.learners import fit, respond
 from outsample.paths.penalised.approximate import FirstSteps, LocalObjective, SharedTable
@@ -342,3 +343,25 @@ def test_predictions_without_any_bound_raise_no_warning_of_numpy():
     y = X[:, 0] + 0.1 * rng.standard_normal(40)
     for alpha in (0.01, 1e-3):
         outsample.estimate(Lasso(alpha, max_iter=200_000), X, y, criterion="alo", loss="squared")
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error", "neg_mean_absolute_error"])
+def test_rows_without_an_answer_are_in_doubt_and_make_settings_race(scoring, monkeypatch):
+    """A row of rare categories may fit itself, so that nothing is known of it when it is left out."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y, grid = X[:, 0] + rng.normal(size=80), {"alpha": [0.001, 0.1]}
+    answers = approximate._answers
+
+    def with_a_hole(problem, models):
+        in_sample, left_out, counts = answers(problem, models)
+        left_out[-1, 7] = np.inf
+        return in_sample, left_out, counts
+
+    monkeypatch.setattr(approximate, "_answers", with_a_hole)
+    found = outsample.GridSearch(Lasso(), grid, scoring=scoring, criterion="alo", refit=False).fit(X, y)
+    assert found.curve_.in_doubt.tolist() == [0, 1]
+    assert np.isinf(found.curve_.out_sample).tolist() == [False, True]
+    search = outsample.GridSearch(Lasso(), grid, scoring=scoring, refit=False, random_state=0).fit(X, y)
+    assert search.curve_.criterion == "race"
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

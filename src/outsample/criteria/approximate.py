@@ -80,18 +80,21 @@ class ApproximateLeaveOneOut(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         models = LastSteps(problem)
         in_sample, left_out, counts = _answers(problem, models)
+        left_out, unknown = _known_answers(problem, left_out)
+        in_doubt = counts[:, 0] + unknown
         table = left_out_losses(problem, left_out, np.arange(problem.n_samples))
         head = ", the earlier steps of the pipeline fitted once to all rows" if models.behind_others else ""
         return problem.curve(
             in_sample=in_sample,
-            out_sample=_risk(problem, left_out, table),
+            # The risk of a model that says nothing of some row is not known, and certainly not small.
+            out_sample=np.where(unknown > 0, np.inf, _risk(problem, left_out, table)),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of a model fitted to all rows but one{head}",
             n_fits=len(problem.path) + int(counts[:, 1].sum()),
             standard_error=_standard_error(table),
             left_out=table,
-            in_doubt=counts[:, 0].astype(np.float64),
-            notes=_doubts(counts[:, 0]),
+            in_doubt=in_doubt.astype(np.float64),
+            notes=_doubts(in_doubt),
         )
 
 
@@ -108,6 +111,18 @@ def _answers(problem: Problem, models: LastSteps) -> tuple[Floats, Array, Rows]:
         problem.progress(len(results), len(problem.path))
     in_sample, answers, doubts = zip(*(results[k] for k in range(len(results))), strict=True)
     return np.array(in_sample), np.stack(answers), np.stack(doubts)
+
+
+def _known_answers(problem: Problem, left_out: Array) -> tuple[Array, Rows]:
+    """(answers, the mean label where there is none; rows without an answer, (models,)).
+
+    A row that fits itself, as one of rare categories may, leaves nothing to predict it by.
+    """
+    if not np.issubdtype(left_out.dtype, np.floating):
+        return left_out, np.zeros(len(left_out), dtype=np.intp)
+    missing = ~np.isfinite(left_out)
+    rows = missing.reshape(*missing.shape[:2], -1).any(axis=-1)
+    return np.where(missing, np.mean(problem.y), left_out), np.asarray(rows.sum(axis=1))
 
 
 def _in_sample(problem: Problem, fitted: Array) -> float:
