@@ -70,7 +70,7 @@ def corrected_for_choice(curve: RiskCurve, best: int, rng: np.random.Generator) 
 
     Bags of rows are drawn; on each, the model of least mean loss is chosen and judged by its mean over the rows outside
     the bag. Where a race dropped a candidate, its loss on the rows it did not meet is taken as the leader's plus what
-    it lost more on those that both met. The interval is that of the chosen model around the corrected error.
+    it lost more on those that both met. The standard error is that of the chosen model, or of all choices if larger.
     """
     table = _complete_losses(curve, best)
     if table is None:
