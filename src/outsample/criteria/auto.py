@@ -21,9 +21,11 @@ from outsample.data.tables import n_columns
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
 
-# Of models that come off one fit. Where labels are numbers, drawn labels make choices worse than folds do (1.024
-# ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables): what a small tree leaves of numbers is
-# seldom noise. Where they are classes they make them no worse, and curves smoother (benchmarks/tree_criteria.py).
+# Random folds, where folds are taken; exact left-out rows may take as many fits of each model where some are in doubt.
+# Models that all come off one fit are judged by folds alone where labels are numbers: there drawn labels make choices
+# worse (1.024 ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables), because what a small tree
+# leaves of numbers is seldom noise. Where labels are classes, drawn labels make choices no worse and curves smoother
+# (benchmarks/tree_criteria.py).
 FOLDS = 10
 
 IN_DOUBT = "approximate leave-one-out left rows in doubt"
@@ -34,9 +36,6 @@ FEWEST_TREES = 30
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
 # classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
 LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
-
-# Fits per model that exact left-out rows may take where the numbers leave them in doubt: as many as ten folds.
-FOLDS_WORTH = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,9 @@ class Auto(Criterion):
         taken = [self.choice(problem) for problem in problems]
         names = {criterion.name for criterion, _ in taken}
         if names <= {LeaveOneOut.name, ApproximateLeaveOneOut.name}:
-            return self._of_single_rows(problems)
+            several = sum(len(problem.path) for problem in problems) > 1
+            pairs = zip(problems, taken, strict=True) if several else ()
+            return self._of_single_rows([p for p, (it, _) in pairs if it.name == ApproximateLeaveOneOut.name])
         criterion, why = taken[0]
         if names == {OutOfBag.name}:
             one_fit = len(problems) == 1 and (problems[0].path.from_one_fit or len(problems[0].path) == 1)
@@ -109,12 +110,10 @@ class Auto(Criterion):
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
         return criterion, (_note(criterion, why),), 0
 
-    def _of_single_rows(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
-        """Leave-one-out, exact or approximate, where it leaves no row in doubt; else a race of several models."""
+    def _of_single_rows(self, approximated: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
+        """Leave-one-out, where the problems that approximate it leave no row in doubt; else a race."""
         n_fits = 0
-        for problem in problems:
-            if sum(len(problem.path) for problem in problems) < 2 or self.choice(problem)[0].name == LeaveOneOut.name:
-                continue
+        for problem in approximated:
             try:
                 curve = self._approximate(problem)
             except (FitError, ValueError, TypeError):
@@ -193,7 +192,7 @@ def _leaves_out(problem: Problem) -> bool:
         return False
     with one_blas_thread:
         fits = problem.design.fits_of_rows_left_out(problem.y, problem.response)
-    return fits <= FOLDS_WORTH * len(problem.path)
+    return fits <= FOLDS * len(problem.path)
 
 
 def _knows_left_out(problem: Problem) -> bool:
