@@ -1,6 +1,7 @@
 """Do the intervals hold? Large real tables as populations: samples are drawn, models fitted, the rest is the truth.
 
     OUTSAMPLE_DATA=… python benchmarks/intervals.py RECORD.jsonl [--draws 10] [--sizes 100 300] [--searched]
+        [--losses roc_auc …]
 
 RECORD keeps every finished line, so that an interrupted run goes on; the summary is printed at the end. Tables are
 those of `suite/` with at least 4000 rows. For every learner and loss: how often `interval(0.95)` of the default
@@ -131,9 +132,20 @@ def sample_of(y: np.ndarray, n: int, seed: int, classes: bool) -> np.ndarray:
 
 
 def lines_of(
-    kind: str, table: str, X: np.ndarray, y: np.ndarray, learner: str, n: int, draw: int, searched: bool
+    kind: str,
+    table: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    learner: str,
+    n: int,
+    draw: int,
+    searched: bool,
+    wanted: list[str] | None,
 ) -> list[dict]:
-    """What one learner's estimates on one sample say, and what is true, for every loss."""
+    """What one learner's estimates on one sample say, and what is true, for every loss, or for those wanted."""
+    losses = [loss for loss in losses_of(kind, learner, len(np.unique(y))) if wanted is None or loss in wanted]
+    if not losses:
+        return []
     rows = sample_of(y, n, zlib.crc32(f"{table}/{n}/{draw}".encode()), kind == "classification")
     rest = np.setdiff1d(np.arange(len(y)), rows)[:: max(1, (len(y) - n) // MOST_TESTED)]
     Xs, ys = X[rows], y[rows]
@@ -142,7 +154,7 @@ def lines_of(
     found = []
     if not searched:
         model = LEARNERS[kind][learner].fit(Xs, ys)
-    for loss in losses_of(kind, learner, len(np.unique(ys))):
+    for loss in losses:
         if searched:
             estimator, grid = SEARCHES[kind][learner]
             search = outsample.GridSearch(estimator, grid, loss=loss, random_state=draw).fit(Xs, ys)
@@ -170,6 +182,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300])
     parser.add_argument("--searched", action="store_true")
     parser.add_argument("--learners", nargs="+", default=None)
+    parser.add_argument("--losses", nargs="+", default=None)
     arguments = parser.parse_args()
     folder = Path(os.environ.get("OUTSAMPLE_DATA", "../shared/data"))
     known = (
@@ -189,7 +202,8 @@ def main() -> None:
                             continue
                         if arguments.learners and learner not in arguments.learners:
                             continue
-                        for line in lines_of(kind, table, X, y, learner, n, draw, arguments.searched):
+                        searched, wanted = arguments.searched, arguments.losses
+                        for line in lines_of(kind, table, X, y, learner, n, draw, searched, wanted):
                             record.write(json.dumps(line) + "\n")
                         record.flush()
     print(summary(arguments.record))
