@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample import Auto, CrossValidation, GridSearch, Race
+from outsample import Auto, CrossValidation, GridSearch, Race, RowsAndLabels
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -65,6 +65,7 @@ def test_what_is_taken_and_its_numbers_against_that_criterion(learner, grid, tak
         scoring = None if y is CLASSES else "r2"
         # Folds of one path judge what they left out together.
         alike = CrossValidation(10, shuffle=True, pooled=True) if taken == "kfold" else taken
+        alike = RowsAndLabels(20) if taken == "rows-and-labels" and "Tree" in str(learner) else alike
         named = GridSearch(learner, grid, criterion=alike, scoring=scoring, random_state=0).fit(X, y)
         np.testing.assert_array_equal(ours.curve_.out_sample, named.curve_.out_sample)
 
@@ -102,6 +103,13 @@ def test_the_race_is_the_users():
 def test_episodes_are_kept_to():
     search = GridSearch(DecisionTreeClassifier(), {"max_leaf_nodes": [2, 4, 8]}, criterion=Auto(6)).fit(X, CLASSES)
     assert search.n_fits_ <= 6 + 2 + 3, "and the own setting on three folds"
+
+
+def test_trees_get_twenty_fits_and_stages_ten():
+    tree = GridSearch(DecisionTreeClassifier(max_depth=2), {"max_leaf_nodes": [2, 4]}, random_state=0).fit(X, CLASSES)
+    assert "20 of them" in tree.curve_.notes[0]
+    stages = HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0)
+    assert "10 of them" in GridSearch(stages, {"max_iter": [2, 5]}, random_state=0).fit(X, CLASSES).curve_.notes[0]
 
 
 @pytest.mark.parametrize("n", [3, 7])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from sklearn.tree import BaseDecisionTree
 
 from outsample.criteria.approximate import ApproximateLeaveOneOut
 from outsample.criteria.base import Criterion
@@ -18,15 +19,18 @@ from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.data.tables import n_columns
+from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
 
 # Random folds, where folds are taken; exact left-out rows may take as many fits of each model where some are in doubt.
 # Models that all come off one fit are judged by folds alone where labels are numbers: there drawn labels make choices
 # worse (1.024 ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables), because what a small tree
-# leaves of numbers is seldom noise. Where labels are classes, drawn labels make choices no worse and curves smoother
-# (benchmarks/tree_criteria.py).
+# leaves of numbers is seldom noise. Where labels are classes, drawn labels halve the optimism of the estimate and make
+# choices no worse: with ten fits 1.003 ± .010, with twenty .986 ± .009 times the error of ten folds, on 46 tables
+# (benchmarks/tree_criteria.py). Trees, which take little time, get twenty.
 FOLDS = 10
+FITS_OF_TREES, FITS_OF_OTHERS = 20, 10
 
 IN_DOUBT = "approximate leave-one-out left rows in doubt"
 
@@ -51,8 +55,8 @@ class Auto(Criterion):
                                                                         over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
                                                                         refits for rows in doubt, `Race` for too many
-    one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: a dozen fits for all of them
-    boosting), classes
+    one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: twenty fits for all trees, ten
+    boosting), classes                                                  for all stages
     the same, numbers                                                   `CrossValidation`: ten folds, left-out rows
                                                                         judged together
     everything else, grids over several of these, rows in groups        `Race`: ten folds, losers are dropped early
@@ -63,7 +67,8 @@ class Auto(Criterion):
 
     Parameters
     ----------
-    episodes : fits per path that `RowsAndLabels` spends, at least 4.
+    episodes : fits per path that `RowsAndLabels` spends, at least 4; None for twenty where they are trees, and ten
+        where they are not.
     race : the race that is run where nothing cheaper serves, with its folds and budgets; None for `Race()`.
 
     Examples
@@ -77,14 +82,15 @@ class Auto(Criterion):
     1
     """
 
-    episodes: int = 10
+    episodes: int | None = None
     race: Race | None = None
 
     name: ClassVar[str] = "auto"
     asks_own_score: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "episodes", RowsAndLabels(self.episodes).episodes)
+        if self.episodes is not None:
+            object.__setattr__(self, "episodes", RowsAndLabels(self.episodes).episodes)
         if not isinstance(self.race, Race | None):
             raise ValueError(f"race must be a Race or None, got {self.race!r}")
 
@@ -157,16 +163,20 @@ class Auto(Criterion):
             return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
         return self.race_taken, "no shortcut is known for this learner"
 
+    def on_one_path(self, problem: Problem) -> RowsAndLabels:
+        return RowsAndLabels(self.episodes or (FITS_OF_TREES if _is_tree(problem) else FITS_OF_OTHERS))
+
     def _table(self, problem: Problem) -> list[tuple[Callable[[Problem], bool], Criterion, str]]:
         """What is taken, the first line that serves."""
+        on_one_path = self.on_one_path(problem)
         return [
             (_leaves_out, LeaveOneOut(), "one fit tells exactly what would be predicted for rows left out"),
             (_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
             (_approximates, ApproximateLeaveOneOut(), "Newton steps from one fit per setting leave a row out"),
             (
                 _one_fit_to_classes,
-                RowsAndLabels(self.episodes),
-                f"one fit has all models, and {self.episodes} of them are enough",
+                on_one_path,
+                f"one fit has all models, and {on_one_path.episodes} of them are enough",
             ),
             (_one_fit, _folds(problem, pooled=True), "one fit for each fold has all models"),
         ]
@@ -227,6 +237,10 @@ def _accepts(criterion: Criterion, problem: Problem) -> bool:
     except (ValueError, TypeError):
         return False
     return True
+
+
+def _is_tree(problem: Problem) -> bool:
+    return isinstance(last_step(problem.path.estimator), BaseDecisionTree | BestFirstTreeClassifier)
 
 
 def _one_fit_to_classes(problem: Problem) -> bool:

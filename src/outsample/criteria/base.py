@@ -102,6 +102,10 @@ class Criterion(ABC):
         """Whether it is known that one fit tells about rows left out by all models, so that one more costs little."""
         return False
 
+    def on_one_path(self, problem: Problem) -> Criterion:
+        """What judges classes along a path whose models come off one fit; itself, unless it takes other criteria."""
+        return self
+
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem
         """Raise ValueError, before any fit, when this problem lacks what the criterion needs."""
 

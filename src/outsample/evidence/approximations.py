@@ -198,12 +198,11 @@ class _LeftOutOfModel:
         """(left-out answers, (rows left in doubt, refits))."""
         rows = self._worst(np.sum([self._improved(part) for part in self._parts], axis=0))
         answers = self._answers([part.predictors for part in self._parts])
-        n_refits = sum(part.n_refits for part in self._parts)
         if len(rows) > REFITS_AT_MOST:
-            return answers, np.array([len(rows), n_refits])
+            return answers, np.array([len(rows), 0])
         for row in rows:
             answers[row] = self._asked.refitted(tail, X, int(row))
-        return answers, np.array([0, n_refits + len(rows)])
+        return answers, np.array([0, len(rows)])
 
     def _improved(self, part: LeaveOneOut) -> Floats:
         """What is left in doubt after the improvements that one part needs, (n,)."""

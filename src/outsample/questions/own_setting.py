@@ -135,8 +135,9 @@ def _evidence(
         taken = EXACT if exact else NEARLY
     if taken == FOLDED:
         return _like(outcome.curve.left_out).left_out_alone(problem)
-    episodes = [criterion.episodes] if taken == ONE_PATH and hasattr(criterion, "episodes") else []
-    return CRITERIA[taken](*episodes).left_out_alone(problem)
+    if taken == ONE_PATH:
+        return criterion.on_one_path(problem).left_out_alone(problem)
+    return CRITERIA[taken]().left_out_alone(problem)
 
 
 def _like(table: LeftOut | None) -> Criterion:

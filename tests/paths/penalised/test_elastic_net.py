@@ -127,7 +127,7 @@ def test_kernel_with_the_compiler_off():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(30, 6))
     compiled, plain = np.zeros(6), np.zeros(6)
-    arguments = (A.T @ A, A.T @ rng.normal(size=30), 2.0, 0.5)
+    arguments = (A.T @ A, A.T @ rng.normal(size=30), np.full(6, 2.0), np.full(6, 0.5))
     sweeps = descend(*arguments, compiled, 1e-10, 1000)
     assert getattr(descend, "py_func", descend)(*arguments, plain, 1e-10, 1000) == sweeps < 1000
     np.testing.assert_allclose(compiled, plain, rtol=1e-12)

@@ -34,10 +34,10 @@ def minimise(gram: Floats, linear: Floats, l1: float, l2: float, start: Floats, 
     # Here, because the compiler is slow to import.
     from outsample._kernels.coordinate_descent import descend
 
-    coef = start.copy()
+    coef, l1s, l2s = start.copy(), np.full(len(linear), l1), np.full(len(linear), l2)
     sweeps = 0
     for threshold in _THRESHOLDS:
-        sweeps = descend(gram, linear, l1, l2, coef, threshold * scale, _MAX_SWEEPS)
+        sweeps = descend(gram, linear, l1s, l2s, coef, threshold * scale, _MAX_SWEEPS)
         exact = solved_on_support(gram, linear, l1, l2, coef)
         if exact is not None:
             return exact

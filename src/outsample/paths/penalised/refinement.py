@@ -11,21 +11,19 @@ from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy import sparse
 
 from outsample.paths.penalised.approximate import (
     MAX_GRAM,
     ROWS_AT_ONCE,
     FirstSteps,
     LocalObjective,
-    SharedTable,
     as_dense,
     without_own,
 )
 from outsample.paths.penalised.doubt import ActiveColumns, first_errors
 from outsample.paths.penalised.row_losses import Squared
+from outsample.paths.penalised.without_rows import lasso_without, sparse_without
 from outsample.running.arrays import Floats, Rows
-from outsample.running.threads import n_threads, over_slices
 
 # The curvature changes over the whole way, so that steps shrink less later on than the first two do: by up to this
 # factor, and by no less than about half the change of curvature that was expected. Steps that would shrink by less
@@ -37,10 +35,7 @@ _MAX_NEWTON_STEPS, _MAX_HALVINGS = 60, 30
 _SMALL_MOVE = 1e-7
 # What improvements may cost in all: this many multiplications; or this many Newton steps with all rows, but no more
 # than so many products of the table with a vector, which is about what refits to ten folds take.
-_LITTLE_WORK, _STEPS_WORTH, _PRODUCTS_WORTH = 1e9, 50, 4000
-# Coordinate descent ends when no step is longer than the first number, in units of the length of y, or after so many
-# sweeps; it has converged when the gradient is within the last share of the penalty's.
-_DESCENT, _MAX_SWEEPS, _OPTIMAL = 1e-8, 5_000, 1e-4
+_LITTLE_WORK, _STEPS_WORTH, _PRODUCTS_WORTH = 2e9, 50, 4000
 
 
 class LeaveOneOut:
@@ -51,7 +46,6 @@ class LeaveOneOut:
     predictors : (n, K).
     errors : (n,) how far they may be off.
     leverages : (n,) see `FirstSteps`.
-    n_refits : rows that were solved anew, by other means than Newton steps.
     direction : (n, K) of length one: where the first step led.
     """
 
@@ -69,7 +63,6 @@ class LeaveOneOut:
         self._change = np.divide(self.errors, size[:, 0], out=np.zeros(len(moved)), where=known[:, 0])
         if self._active is not None:
             self.errors = self.errors + self._active.errors()
-        self.n_refits = 0
         self._steps: dict[int, tuple[Floats, float]] = {}
 
     @property
@@ -90,9 +83,8 @@ class LeaveOneOut:
         steps = ((self.step, 4.0 * n * unknowns),) * 3
         if self.objective.coefficients is None:
             return *steps, (self.solve, 8.0 * n * unknowns**2)
-        if isinstance(self.objective.losses, Squared):
-            return ((self.descend, 20.0 * p**2),) if p <= MAX_GRAM and not self.objective.positive else ()
-        return steps
+        descent = ((self.descend, 20.0 * p**2 + (0.0 if self._squared else 20.0 * n * p)),) if self._descends else ()
+        return descent if self._squared else (*steps, *descent)
 
     def step(self, rows: Rows) -> None:
         """One more step for each of these rows."""
@@ -106,10 +98,25 @@ class LeaveOneOut:
             self._solve(batch)
 
     def descend(self, rows: Rows) -> None:
-        """Coordinate descent on the Gram matrix without each of these rows, from the coefficients with all rows."""
-        self.predictors[rows, 0], violations = _lasso_without(self.objective, rows)
-        self.errors[rows] = np.where(violations <= _OPTIMAL, 0.0, np.inf)
-        self.n_refits += len(rows)
+        """Coordinate descent without each of these rows, from the coefficients with all rows."""
+        if self._squared:
+            self.predictors[rows, 0], self.errors[rows] = lasso_without(self.objective, rows)
+        else:
+            for batch in self._batches(rows, len(self.predictors)):
+                self.predictors[batch, 0], self.errors[batch] = sparse_without(
+                    self.objective, batch, self._factors(batch)
+                )
+
+    @property
+    def _squared(self) -> bool:
+        return isinstance(self.objective.losses, Squared)
+
+    @property
+    def _descends(self) -> bool:
+        """Whether coordinate descent can solve the objective without a row."""
+        objective = self.objective
+        small = objective.X.X.shape[1] <= MAX_GRAM and not objective.positive
+        return small and (self._squared or objective.predictor.shape[1] == 1)
 
     def _batches(self, rows: Rows, numbers: int) -> Iterator[Rows]:
         size = max(1, ROWS_AT_ONCE // max(1, numbers))
@@ -276,49 +283,3 @@ class LeaveOneOut:
                 at = column + d * np.arange(len(first.free))
                 hessian[:, at[:, None], at] += level[:, None, None]
         return hessian
-
-
-def _lasso_without(objective: LocalObjective, rows: Rows) -> tuple[Floats, Floats]:
-    """(exact left-out predictors of rows by squared loss with an L1 penalty, violations of optimality), (rows,) each.
-
-    On centred columns, leaving a row out takes a multiple of one outer product off the Gram matrix.
-    """
-    # Here, because the compiler is slow to import.
-    from outsample._kernels.coordinate_descent import descend_without
-
-    losses, free = objective.losses, bool(objective.intercept[0])
-    assert isinstance(losses, Squared)
-    assert objective.coefficients is not None
-    shared = objective.X.once(("gram", free), lambda: _gram(objective.X, losses.weight, free), losses.weight)
-    X, weighted, gram = shared
-    y = losses.y - np.average(losses.y, weights=losses.weight) if free else losses.y
-    linear = weighted.T @ y
-    weight, own, labels = losses.weight[rows], np.ascontiguousarray(X[rows]), y[rows]
-    total = float(losses.weight.sum())
-    ratio = total / (total - weight) if free else np.ones(len(rows))
-    penalties = (1.0 - objective.shares[rows]) * np.array([[objective.l1], [objective.ridge]])
-    start, size = np.ascontiguousarray(objective.coefficients[0]), float(np.sqrt(losses.weight @ np.square(y)))
-    values, violations = np.empty(len(rows)), np.empty(len(rows))
-
-    def some(first: int, last: int) -> None:
-        part = slice(first, last)
-        arrays = own[part], labels[part], (weight * ratio)[part], np.ascontiguousarray(penalties[:, part])
-        into = values[part], violations[part]
-        descend_without(gram, linear, *arrays, start, _DESCENT * size, _MAX_SWEEPS, *into)
-
-    over_slices(some, len(rows), n_threads())
-    level = float(losses.weight @ losses.y) / total if free else 0.0
-    shift = weight * labels / (total - weight) if free else 0.0
-    return level - shift + ratio * values, violations
-
-
-def _gram(X: SharedTable, weight: Floats, centred: bool) -> tuple[Floats, Floats, Floats]:
-    """(columns, the same times their weights, Gram matrix); centred at weighted means."""
-    columns = as_dense(X.X)
-    if not sparse.issparse(X.X) and (weight == 1).all():
-        columns = X.columns(False, None, centred)
-        return columns, columns, columns.T @ columns
-    if centred:
-        columns = columns - np.average(columns, axis=0, weights=weight)
-    weighted = weight[:, None] * columns
-    return columns, weighted, weighted.T @ columns
