@@ -235,6 +235,10 @@ class Problem(Question):
             self._remembered[key] = compute()
         return self._remembered[key]
 
+    def knows(self, key: Hashable) -> bool:
+        """Whether `once` has computed this."""
+        return key in self._remembered
+
     @cached_property
     def _remembered(self) -> dict[Any, Any]:
         return {}

@@ -165,3 +165,23 @@ def test_settings_that_leave_rows_in_doubt_race_and_all_fits_are_counted():
     search = GridSearch(learner, {"C": [1.0, np.inf]}, random_state=0).fit(X, separated)
     assert search.curve_.notes[0] == 'criterion "auto" took "race": approximate leave-one-out left rows in doubt.'
     assert search.curve_.n_fits >= search.race_.n_fits + 2
+
+
+def test_of_many_settings_the_richest_alone_tells_that_rows_are_in_doubt():
+    separated = (X[:, 0] > 0).astype(int)
+    grid = {"C": [0.1, 1.0, 10.0, 100.0, np.inf]}
+    search = GridSearch(LogisticRegression(max_iter=5000), grid, random_state=0).fit(X, separated)
+    assert "in doubt" in search.curve_.notes[0]
+    assert search.curve_.n_fits == 1 + search.race_.n_fits, "the estimator's own setting is a candidate"
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_richest_setting_is_fitted_once_and_the_numbers_are_those_of_approximate_leave_one_out(scaled):
+    learner = make_pipeline(StandardScaler(), LogisticRegression()) if scaled else LogisticRegression()
+    grid = {("logisticregression__C" if scaled else "C"): [0.01, 0.1, 1.0, 10.0, 30.0]}
+    ours = GridSearch(learner, grid, random_state=0).fit(X, CLASSES)
+    named = GridSearch(learner, grid, criterion="alo", random_state=0).fit(X, CLASSES)
+    np.testing.assert_array_equal(ours.curve_.out_sample, named.curve_.out_sample)
+    np.testing.assert_array_equal(ours.curve_.in_sample, named.curve_.in_sample)
+    assert named.curve_.n_fits == 5
+    assert ours.curve_.n_fits == 5

@@ -14,12 +14,15 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
 from outsample.evidence.approximations import Approximation, LastSteps
 from outsample.evidence.rows import left_out_losses
-from outsample.evidence.settled import settled_models
+from outsample.evidence.settled import settled_models, settles_together
 from outsample.losses.base import weighted_mean
 from outsample.paths.penalised.objectives import KNOWN, knows
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.workers import results_of
+
+# What is known of the richest model, by this key of `Problem.once`.
+RICHEST = "richest model by approximate leave-one-out"
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,19 @@ class ApproximateLeaveOneOut(Criterion):
                     f'losses), not of {tail!r}; use "loo" or "kfold" instead'
                 )
 
+    def leaves_richest_in_doubt(self, problem: Problem) -> bool:
+        """Whether rows of the richest model remain in doubt, which usually has most of them.
+
+        One fit tells, which `curve` does not repeat. False where all models are settled at once, which takes less.
+        """
+        models = _last_steps(problem)
+        if settles_together(problem, models):
+            return False
+        _, _, counts = problem.once(RICHEST, lambda: next(results_of(Approximation(problem), [models.richest], 1)))
+        return bool(counts[0] > 0)
+
     def _curve(self, problem: Problem) -> RiskCurve:
-        models = LastSteps(problem)
+        models = _last_steps(problem)
         in_sample, left_out, counts = _answers(problem, models)
         left_out, unknown = _known_answers(problem, left_out)
         in_doubt = counts[:, 0] + unknown
@@ -99,11 +113,19 @@ class ApproximateLeaveOneOut(Criterion):
         )
 
 
+def _last_steps(problem: Problem) -> LastSteps:
+    models: LastSteps = problem.once(LastSteps, lambda: LastSteps(problem))
+    return models
+
+
 def _answers(problem: Problem, models: LastSteps) -> tuple[Floats, Array, Rows]:
     """(in-sample risks, left-out answers, (models, 2) rows left in doubt and refits)."""
     results, alone = {}, Approximation(problem)
     for k, fitted, left_out in settled_models(problem, models, alone.labels.weight):
         results[k] = _in_sample(problem, fitted), left_out, np.zeros(2, dtype=np.intp)
+    if problem.knows(RICHEST):
+        fitted, left_out, counts = problem.once(RICHEST, tuple)
+        results[len(problem.path) - 1] = _in_sample(problem, fitted), left_out, counts
     rest = [(k, model) for k, model in enumerate(models) if k not in results]
     tasks, finished = [model for _, model in rest], problem.finished("approximations")
     for (k, _), result in zip(rest, results_of(alone, tasks, problem.n_jobs, finished), strict=True):

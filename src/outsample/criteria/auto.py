@@ -40,6 +40,8 @@ FEWEST_TREES = 30
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
 # classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
 LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
+# Of more settings than these the richest is looked at first: where rows of it are in doubt, the others are spared.
+FEW_SETTINGS = 3
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ class Auto(Criterion):
         n_fits = 0
         for problem in approximated:
             try:
+                if len(problem.path) > FEW_SETTINGS and ApproximateLeaveOneOut().leaves_richest_in_doubt(problem):
+                    return self.race_taken, (_note(self.race_taken, IN_DOUBT),), n_fits + 1
                 curve = self._approximate(problem)
             except (FitError, ValueError, TypeError):
                 # Whoever cannot be fitted is found, and reported, one by one.

@@ -45,20 +45,28 @@ class LastSteps:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.behind_others = isinstance(problem.path.estimator, Pipeline) and len(problem.path.estimator.steps) > 1
+        self._tables: dict[str, SharedTable] = {}
 
     def __iter__(self) -> Iterator[tuple[Any, SharedTable, Any]]:
         """(last step, X, (coefficients, constants) or None)."""
         if self._problem.design.abilities.coefficients:
             yield from self._solved
             return
-        known: dict[str, SharedTable] = {}
-        for params in self._problem.path.params:
-            model = seeded(with_params(self._problem.path.estimator, params), self._problem.real_seed)
-            *head, tail = _steps(model)
-            key = fingerprint(head)
-            if key not in known:
-                known[key] = SharedTable(_numbers(self._transformed(head), tail))
-            yield tail, known[key], None
+        yield from (self._model(params) for params in self._problem.path.params)
+
+    @property
+    def richest(self) -> tuple[Any, SharedTable, Any]:
+        """The same of the last model."""
+        if self._problem.design.abilities.coefficients:
+            return self._solved[-1]
+        return self._model(self._problem.path.params[-1])
+
+    def _model(self, params: dict[str, Any]) -> tuple[Any, SharedTable, Any]:
+        *head, tail = _steps(seeded(with_params(self._problem.path.estimator, params), self._problem.real_seed))
+        key = fingerprint(head)
+        if key not in self._tables:
+            self._tables[key] = SharedTable(_numbers(self._transformed(head), tail))
+        return tail, self._tables[key], None
 
     @cached_property
     def _solved(self) -> list[tuple[Any, SharedTable, Any]]:

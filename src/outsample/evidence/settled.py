@@ -34,6 +34,11 @@ def settled_models(problem: Problem, models: LastSteps, weight: Floats) -> Itera
                     yield place, steps.predictors[k], steps.left_out[k]
 
 
+def settles_together(problem: Problem, models: LastSteps) -> bool:
+    """Whether `settled_models` looks at these models."""
+    return _penalised(problem, models) is not None
+
+
 def _penalised(problem: Problem, models: LastSteps) -> tuple[SharedTable, Penalised] | None:
     """(X, the models as minima of one kind); None where they are not, or there are weights or several outputs."""
     plain = problem.weight is None and problem.y.ndim == 1 and problem.target.classes is None
