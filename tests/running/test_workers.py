@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import joblib
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from outsample.running.run import child_generator, child_integer, child_seed, seed_sequence
+from outsample.running.threads import one_blas_thread
 from outsample.running.workers import results_of
 
 
@@ -66,6 +69,44 @@ def test_linear_algebra_runs_on_one_thread_and_the_limit_is_lifted_after(backend
             seen = list(results_of(blas_threads, [(i,) for i in range(12)], 3))
         assert {threads for unit in seen for threads in unit} == {1}
         assert blas_threads(0) == before
+
+
+def test_linear_algebra_is_limited_whichever_thread_comes_first_and_goes_last():
+    """The main thread has set limits before, another thread enters, and a third leaves after all others."""
+    first_is_in, second_is_in, first_is_out = Event(), Event(), Event()
+
+    def first():
+        with one_blas_thread:
+            first_is_in.set()
+            second_is_in.wait(10)
+            seen = blas_threads(0)
+        first_is_out.set()
+        return seen
+
+    def second():
+        first_is_in.wait(10)
+        with one_blas_thread:
+            second_is_in.set()
+            first_is_out.wait(10)
+            return blas_threads(0)
+
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(2) as threads:
+        outside = blas_threads(0)
+        both = [threads.submit(work) for work in (first, second)]
+        assert {count for seen in both for count in seen.result()} == {1}
+        assert blas_threads(0) == outside
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_between_results_there_is_no_limit_on_linear_algebra(n_jobs):
+    """A caller that is interrupted there may never ask for the next one."""
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads(0)
+        with joblib.parallel_config("loky"):
+            results = results_of(squared, [(i,) for i in range(4)], n_jobs)
+            next(results)
+            assert blas_threads(0) == before
+            assert list(results) == [1, 4, 9]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -79,7 +79,9 @@ class _OneBlasThread:
     """A context in which BLAS runs on one thread, because its rounding depends on the number of threads.
 
     The limit holds for the whole process. The first to enter sets it and the last to leave lifts it, so that nested
-    contexts cost nothing and one thread does not lift the limit while another needs it.
+    contexts cost nothing and one thread does not lift the limit while another needs it. Threadpoolctl 3.8 and later
+    let one thread alone set limits, and ignore all others until it gives that up; here any thread may be the first or
+    the last.
     """
 
     def __init__(self) -> None:
@@ -93,6 +95,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._asking == 0:
+                _let_any_thread_set_limits()
                 self._limit = thread_pools().limit(limits=1, user_api="blas")
             self._asking += 1
 
@@ -100,7 +103,16 @@ class _OneBlasThread:
         with self._lock:
             self._asking -= 1
             if self._asking == 0:
+                _let_any_thread_set_limits()
                 self._limit.restore_original_limits()
+                _let_any_thread_set_limits()
+
+
+def _let_any_thread_set_limits() -> None:
+    """Take the right to set limits from the thread that has it."""
+    for pool in thread_pools().lib_controllers:
+        if hasattr(pool, "clear_controlling_thread"):
+            pool.clear_controlling_thread(force=True)
 
 
 one_blas_thread = _OneBlasThread()

@@ -116,9 +116,11 @@ def results_of(
 
 def _in_place(function: Callable[..., T], tasks: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
     """(position, result) of each task, one after the other; a task that works in batches uses threads itself."""
-    with one_blas_thread:
-        for index, task in tasks.items():
-            yield index, function(*task)
+    for index, task in tasks.items():
+        # Left before the result is handed on: a caller that raises an error would keep the limit as long as the error.
+        with one_blas_thread:
+            result = function(*task)
+        yield index, result
 
 
 def _by_workers(
@@ -126,18 +128,17 @@ def _by_workers(
 ) -> Iterator[tuple[int, T]]:
     """(position, result) of each task, in the order in which they end."""
     shared, left = _SharedFunction(function), dict(tasks)
-    with one_blas_thread:
-        for attempt in range(RETRIES + 1):
-            parallel = _workers(n_jobs, batch_size)
-            units = (joblib.delayed(_indexed_result)(shared, i, task) for i, task in left.copy().items())
-            try:
-                for index, result in parallel(units):
-                    del left[index]
-                    yield index, result
-                return
-            except Exception as error:
-                if attempt == RETRIES or not _is_loss_of_worker(error):
-                    raise
+    for attempt in range(RETRIES + 1):
+        parallel = _workers(n_jobs, batch_size)
+        units = (joblib.delayed(_indexed_result)(shared, i, task) for i, task in left.copy().items())
+        try:
+            for index, result in parallel(units):
+                del left[index]
+                yield index, result
+            return
+        except Exception as error:
+            if attempt == RETRIES or not _is_loss_of_worker(error):
+                raise
 
 
 def _workers(n_jobs: int | None, batch_size: int | str) -> Any:
