@@ -68,7 +68,7 @@ def estimate(
     >>> low < result.out_sample < high
     True
     >>> result.criterion, result.n_fits
-    ('rows-and-labels', 12)
+    ('rows-and-labels', 22)
     """
     chosen = as_criterion(criterion)
     if is_lazy(X):
