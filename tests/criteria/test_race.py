@@ -13,16 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import PoissonRegressor
 from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, Race, RandomizedSearch, estimate
 from outsample.evidence.standings import expected_loss, standings
@@ -482,3 +482,98 @@ def test_scores_of_a_handful_of_rows_drop_nobody():
     )
     assert by_score.race_.n_splits.tolist() == [10, 5]  # thirty of the sixty rows
     assert by_rows.race_.n_splits[1] < 5
+
+
+def forests_beside_a_tree(tree, forest, **forest_grid):
+    """(pipeline, grid of four trees and of forests, the settings that are forests)."""
+    grid = [
+        {"model": [tree], "model__max_leaf_nodes": [2, 4, 8, 16]},
+        {"model": [forest], **{f"model__{name}": values for name, values in forest_grid.items()}},
+    ]
+    size = int(np.prod([len(values) for values in forest_grid.values()]))
+    return Pipeline([("scale", StandardScaler()), ("model", tree)]), grid, slice(4, 4 + size)
+
+
+def test_forests_beside_other_learners_are_judged_out_of_bag_from_one_fit_each_against_scikit_learn(table):
+    X, y = table
+    forest = RandomForestClassifier(60, random_state=0)
+    pipeline, grid, forests = forests_beside_a_tree(
+        DecisionTreeClassifier(random_state=0), forest, max_features=[2, 6], min_samples_leaf=[1, 5]
+    )
+    search = GridSearch(pipeline, grid, criterion=Race(), random_state=0).fit(X, y)
+    assert search.n_fits_ <= 4 + 10 + 10 + 1, "four forests, ten folds of trees and of the own setting, the refit"
+    scaled = StandardScaler().fit_transform(X)
+    for setting, losses in zip(
+        search.cv_results_["params"][forests], search.curve_.left_out.losses[forests], strict=True
+    ):
+        own = clone(setting["model"]).set_params(
+            max_features=setting["model__max_features"],
+            min_samples_leaf=setting["model__min_samples_leaf"],
+            oob_score=True,
+        )
+        wrong = own.fit(scaled, y).oob_decision_function_.argmax(axis=1) != y
+        known = ~np.isnan(losses)
+        np.testing.assert_array_equal(losses[known], wrong[known])
+    by_folds = GridSearch(pipeline, grid, criterion=Race(over="folds"), random_state=0).fit(X, y)
+    assert by_folds.n_fits_ > search.n_fits_
+
+
+def test_the_forest_that_wins_beside_other_learners_is_not_fitted_again():
+    X, y = make_regression(150, 6, noise=20.0, random_state=0)
+    forest = RandomForestRegressor(40, random_state=3)
+    pipeline, grid, _ = forests_beside_a_tree(DecisionTreeRegressor(random_state=0), forest, max_features=[0.5, 1.0])
+    search = GridSearch(pipeline, grid, criterion=Race(), loss="squared", random_state=0).fit(X, y)
+    assert isinstance(search.best_params_["model"], RandomForestRegressor)
+    again = clone(pipeline).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X), again.predict(X))
+    alone = GridSearch(forest, {"max_features": [0.5, 1.0]}, criterion="oob", loss="squared", random_state=0)
+    # A scaler moves thresholds by rounding only; squared errors are corrected for the number of trees.
+    assert -search.best_score_ == pytest.approx(alone.fit(X, y).curve_.out_sample.min(), rel=0.02)
+
+
+def test_who_costs_nothing_is_seen_on_all_rows_before_it_is_judged(table):
+    """Two errors in two folds are not worse than one, and waiting is free."""
+    X, y = table
+    forest = RandomForestClassifier(60, random_state=0)
+    pipeline, grid, _ = forests_beside_a_tree(
+        DecisionTreeClassifier(random_state=0), forest, max_features=[1, 6], max_depth=[1, 9]
+    )
+    search = GridSearch(pipeline, grid, criterion=Race(confidence=0.6), random_state=0).fit(X, y)
+    race = search.race_
+    fitted = np.array(
+        [isinstance(params.get("model", pipeline["model"]), DecisionTreeClassifier) for params in race.params]
+    )
+    assert not (np.array(race.reason)[~fitted] == "worse").any()
+    assert (race.n_splits[~fitted] >= len(race.order)).all()
+    assert (np.array(race.reason)[fitted] == "worse").any(), "trees, which are fitted to every fold, leave"
+
+
+def test_forests_are_fitted_to_folds_that_are_given_against_scikit_learn(table):
+    X, y = table
+    forest = RandomForestClassifier(30, random_state=0)
+    pipeline, grid, forests = forests_beside_a_tree(DecisionTreeClassifier(random_state=0), forest, max_features=[2, 6])
+    search = GridSearch(pipeline, grid, criterion=Race(KFold(4)), refit=False, random_state=0).fit(X, y)
+    for setting, scores in zip(search.cv_results_["params"][forests], split_scores(search)[forests], strict=True):
+        own = cross_val_score(clone(pipeline).set_params(**setting), X, y, cv=KFold(4))
+        known = ~np.isnan(scores)
+        assert known.any()
+        np.testing.assert_array_equal(scores[known], own[known])
+
+
+def test_a_budget_counts_the_fits_of_forests_to_folds(table):
+    X, y = table
+    forest = RandomForestClassifier(30, random_state=0)
+    pipeline, grid, _ = forests_beside_a_tree(DecisionTreeClassifier(random_state=0), forest, max_features=[2, 6])
+    assert GridSearch(pipeline, grid, criterion=Race(max_fits=12), refit=False, random_state=0).fit(X, y).n_fits_ <= 12
+
+
+def test_forests_beside_other_learners_have_the_same_numbers_for_any_number_of_jobs(table):
+    X, y = table
+    forest = RandomForestClassifier(30, random_state=0)
+    pipeline, grid, _ = forests_beside_a_tree(DecisionTreeClassifier(random_state=0), forest, max_features=[2, 6])
+    alone, both = (
+        GridSearch(pipeline, grid, criterion=Race(), scoring="roc_auc", random_state=0, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(split_scores(alone), split_scores(both))
+    assert alone.best_params_ == both.best_params_

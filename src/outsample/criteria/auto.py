@@ -17,8 +17,9 @@ from outsample.criteria.out_of_bag import OutOfBag
 from outsample.criteria.race import Race
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.risk_curve import RiskCurve
-from outsample.data.learners import FitError, last_step, with_params
+from outsample.data.learners import FitError, last_step
 from outsample.data.tables import n_columns
+from outsample.evidence.out_of_bag import tells_out_of_bag
 from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
@@ -33,9 +34,6 @@ FOLDS = 10
 FITS_OF_TREES, FITS_OF_OTHERS = 20, 10
 
 IN_DOUBT = "approximate leave-one-out left rows in doubt"
-
-# Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
-FEWEST_TREES = 30
 
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
 # classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
@@ -175,7 +173,7 @@ class Auto(Criterion):
         on_one_path = self.on_one_path(problem)
         return [
             (_leaves_out, LeaveOneOut(), "one fit tells exactly what would be predicted for rows left out"),
-            (_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
+            (tells_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
             (_approximates, ApproximateLeaveOneOut(), "Newton steps from one fit per setting leave a row out"),
             (
                 _one_fit_to_classes,
@@ -216,13 +214,6 @@ def _knows_left_out(problem: Problem) -> bool:
     except (ValueError, TypeError):
         # The path cannot read some value of the grid; fits will say which.
         return False
-
-
-def _out_of_bag(problem: Problem) -> bool:
-    if not _accepts(OutOfBag(), problem):
-        return False
-    learners = (last_step(with_params(problem.path.estimator, params)) for params in problem.path.params)
-    return all(learner.n_estimators >= FEWEST_TREES for learner in learners)
 
 
 def _approximates(problem: Problem) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -15,12 +14,11 @@ from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
-from outsample.evidence.out_of_bag import Growth, OutOfBagFits, Unseen, growths_of
+from outsample.evidence.out_of_bag import Growth, OutOfBagFits, Unseen, by_model, growths_of, offer
 from outsample.evidence.rows import at_all_rows, left_out_losses
-from outsample.paths.out_of_bag import first_estimators, objection, size_in_memory
+from outsample.paths.out_of_bag import objection
 from outsample.problem import Problem
 from outsample.running.arrays import Floats
-from outsample.running.fits import setting_key
 from outsample.running.run import LABEL_DRAWS, LEARNER_DRAWS, child_generator, child_integer
 
 # Below so many unseen trees per row on average the estimate is said to be rough.
@@ -101,7 +99,7 @@ class OutOfBag(Criterion):
 
     def _curve(self, problem: Problem) -> RiskCurve:
         growths = growths_of(problem)
-        found = _by_model(growths, self._fitted(problem, growths))
+        found = by_model(growths, self._fitted(problem, growths))
         calibration = self._calibration(problem, growths, found)
         out_sample = found.risk - calibration.mean(axis=0)
         table = self._table(problem, found, out_sample)
@@ -124,7 +122,7 @@ class OutOfBag(Criterion):
         for g, unseen in enumerate(fits.results(problem, problem.n_jobs)):
             problem.progress(g + 1, len(growths) * (1 + self.n_draws))
             if g in fits.models:
-                _offer(problem, growths[g], unseen, fits.models.pop(g))
+                offer(problem, growths[g], unseen, fits.models.pop(g))
             yield unseen
 
     def _calibration(self, problem: Problem, growths: Sequence[Growth], real: Unseen) -> Floats:
@@ -150,7 +148,7 @@ class OutOfBag(Criterion):
             fits.models.pop(g, None)
             problem.progress(len(growths) * (1 + draw) + g + 1, len(growths) * (1 + self.n_draws))
             found.append(unseen)
-        every = _by_model(growths, found)
+        every = by_model(growths, found)
         return every.risk - _guessing(problem, every)
 
     def _table(self, problem: Problem, found: Unseen, out_sample: Floats) -> LeftOut | None:
@@ -170,24 +168,6 @@ class OutOfBag(Criterion):
             return table
         kept = at_all_rows(problem, found.predictions)
         return LeftOut(None, problem.weight, predictions=kept) if table is None else replace(table, predictions=kept)
-
-
-def _by_model(growths: Sequence[Growth], found: Iterator[Unseen] | Sequence[Unseen]) -> Unseen:
-    """The evidence of several fits as one, in the order of the models."""
-    order = np.argsort([model for growth in growths for model in growth.models])
-    parts = zip(*(vars(unseen).values() for unseen in found), strict=True)
-    return Unseen(*(np.concatenate(arrays)[order] for arrays in parts))
-
-
-def _offer(problem: Problem, growth: Growth, unseen: Unseen, model: Any) -> None:
-    """Keep a fitted ensemble for the refit, for every size that was asked for."""
-    models = {}
-    for place, size in zip(growth.models, growth.sizes, strict=True):
-        key = setting_key(with_params(problem.path.estimator, problem.path.params[place]))
-        if key is not None:
-            models[key] = partial(first_estimators, model, size)
-    risk = float(np.nanmin(unseen.risk)) if np.isfinite(unseen.risk).any() else np.inf
-    problem.run.fits.offer(risk, size_in_memory(model), models)
 
 
 def _guessing(problem: Problem, found: Unseen) -> Floats:

@@ -44,9 +44,12 @@ class Race(Criterion):
     a model fitted to the training share of the rows, as cross-validation does: the mean over the folds that a candidate
     was tested on, all of them for the winner.
 
-    Forests and bags race over size instead: every candidate starts with few trees, those that can still win get more,
-    and the winner all of them, which makes it the forest that a fit in one go gives. Rows out of bag judge them, as in
-    `OutOfBag`, so that the estimate is that of a forest of the full size fitted to all rows.
+    Forests and bags of 30 trees or more, beside other learners, are fitted once, to all rows, and judged on the rows of
+    a fold by the trees that did not see them, as in `OutOfBag`; not where there is a budget.
+
+    Forests and bags alone race over size instead: every candidate starts with few trees, those that can still win get
+    more, and the winner all of them, which makes it the forest that a fit in one go gives. Rows out of bag judge them,
+    so that the estimate is that of a forest of the full size fitted to all rows.
 
     `standard_error` takes the losses of rows as independent. How far dropped candidates came is in the record,
     `RiskCurve.race`. `in_sample` is known of a single model and of forests: no other candidate is fitted to all rows.
@@ -61,8 +64,8 @@ class Race(Criterion):
     finish : whether the winner is tested on the remaining folds too, for the sake of its estimate.
     batch_size : candidates that start together; each further batch races against those that remained. None for all.
     max_fits, max_seconds : budgets that end the race with the best so far.
-    over : what a round brings: "folds"; "size", for forests and bags alone; or "auto", which is size where all
-        candidates are such and `cv` is a number, and folds elsewhere.
+    over : what a round brings: "folds", fitted to the other folds by every candidate; "size", for forests and bags
+        alone; or "auto", which is size where all candidates are such and `cv` is a number, and folds elsewhere.
 
     Examples
     --------
@@ -151,7 +154,7 @@ class Race(Criterion):
     def _over_folds(self, problems: Sequence[Problem], first: int | None) -> tuple[RaceRun, RiskCurve]:
         splits = self.splits(problems[0])
         order = child_generator(problems[0].seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
-        run = FoldRace(problems, splits, order, self._rules)
+        run = FoldRace(problems, splits, order, self._rules, self._asks_trees)
         record = run.run(first)
         curve = RiskCurve.joined([self._by_folds(p, run, places) for p, places in _places(problems)])
         table = _table(run, problems[0]).within_size()
@@ -165,6 +168,12 @@ class Race(Criterion):
         table = LeftOut(run.last_losses(), problems[0].weight).within_size()
         run.offer(record.leader)
         return run, replace(curve, race=record, n_fits=record.n_fits, left_out=table, notes=(record.summary,))
+
+    @property
+    def _asks_trees(self) -> bool:
+        """Whether forests beside other learners are judged out of bag; budgets count the fits of folds."""
+        limited = not (self.max_fits is self.max_seconds is self.batch_size is None)
+        return self.over == "auto" and is_number_of_folds(self.cv) and not limited
 
     @property
     def _rules(self) -> Rules:

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from outsample.data.learners import FitError
+from outsample.evidence.out_of_bag import Unseen, out_of_bag, tells_out_of_bag
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import FoldFits, FoldJudge, left_out_predictions
 from outsample.evidence.standings import expected_loss
+from outsample.losses.base import weighted_mean
 from outsample.paths.preparation import Shared
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits
-from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.arrays import Array, Bools, Floats, Rows
 from outsample.running.dealing import dealt
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
@@ -37,17 +39,20 @@ class FoldRace(RaceRun):
     Attributes
     ----------
     splits : the folds.
+    by_trees : whether forests and bags are judged on the rows of a fold by the trees that did not see them.
     risks : (folds, candidates) risk on each fold, nan where a candidate was not tested.
     writes_losses : whether single rows have losses; otherwise folds are judged as a whole.
     """
 
     unit = "fold"
 
-    def __init__(self, problems: Sequence[Problem], splits: Splits, order: Rows, rules: Rules) -> None:
+    def __init__(
+        self, problems: Sequence[Problem], splits: Splits, order: Rows, rules: Rules, by_trees: bool = False
+    ) -> None:
         super().__init__(problems, rules, order)
         self.splits = splits
         self.risks = np.full((len(splits), len(self.params)), np.nan)
-        self._fits, self._known = _Laps(self.entrants, splits), _KnownLaps(self.entrants, splits)
+        self._fits, self._known = _Laps(self.entrants, splits), _KnownLaps(self.entrants, splits, by_trees)
         self.writes_losses = self._known.judges[0].writes_losses
         self.spent = float(self._known.n_fits)
         self._weights = [self._weight(fold) for fold in order]
@@ -67,6 +72,10 @@ class FoldRace(RaceRun):
 
     def _cost(self, entrants: list[int], r: int) -> float:
         return float(sum(e not in self._known for e in entrants))
+
+    def _costs_nothing(self, candidates: Rows) -> Bools:
+        known = [self.entrants[e].candidates for e in range(len(self.entrants)) if e in self._known]
+        return np.isin(candidates, np.concatenate(known) if known else [])
 
     def _renewed(self) -> None:
         self._fits = _Laps(self.entrants, self.splits)
@@ -154,15 +163,33 @@ class _Round:
 
 
 class _KnownLaps:
-    """What paths say of rows left out without refits, computed once for all folds, by the place of the entrant."""
+    """What is known of rows left out without a fit per fold, computed once for all folds, by the place of the entrant.
 
-    def __init__(self, entrants: Sequence[Entrant], splits: Splits) -> None:
+    Paths that leave rows out without refits; and, `by_trees`, ensembles whose trees did not see all rows.
+
+    Attributes
+    ----------
+    n_fits : fits that this took.
+    """
+
+    def __init__(self, entrants: Sequence[Entrant], splits: Splits, by_trees: bool) -> None:
         partition = splits.partition(entrants[0].problem.n_samples)
         self.tests = [fold.test for fold in splits.folds]
         self.judges = {e: FoldJudge(entrant.problem, splits) for e, entrant in enumerate(entrants)}
-        found = {} if partition is None else {e: _free(it.problem, partition) for e, it in enumerate(entrants)}
-        self.predictions = {e: predicted for e, predicted in found.items() if predicted is not None}
-        self.n_fits = sum(entrants[e].problem.design.fits_per_draw for e in self.predictions)
+        self.weight, self.n_fits = entrants[0].problem.weight, 0
+        self.predictions: dict[int, Array] = {}
+        self.losses: dict[int, Floats] = {}
+        for e, it in enumerate(entrants):
+            if partition is None:
+                break
+            unseen = _of_trees(it.problem) if by_trees else None
+            predicted = _free(it.problem, partition) if unseen is None else unseen[0].predictions
+            if predicted is None:
+                continue
+            self.predictions[e] = predicted
+            self.n_fits += it.problem.design.fits_per_draw if unseen is None else unseen[1]
+            if unseen is not None and it.problem.loss.per_row:
+                self.losses[e] = unseen[0].losses
 
     def __contains__(self, entrant: int) -> bool:
         return entrant in self.predictions
@@ -170,10 +197,31 @@ class _KnownLaps:
     def lap(self, entrant: int, fold: int) -> Lap:
         """The risks and losses of an entrant on a fold, without a fit."""
         test, judge = self.tests[fold], self.judges[entrant]
-        predicted = self.predictions[entrant][:, test]
-        risks = judge.risk(test, predicted)
-        losses = judge.losses(test, predicted) if judge.writes_losses else np.empty(0)
-        return np.array(0), risks, _of_units(losses, risks)
+        if entrant in self.losses:
+            losses = self.losses[entrant][:, test]
+            weight = None if self.weight is None or judge.alone else self.weight[test]
+            risks = np.asarray(weighted_mean(losses, weight))
+        else:
+            predicted = self.predictions[entrant][:, test]
+            losses = judge.losses(test, predicted) if judge.writes_losses else np.empty(0)
+            risks = judge.risk(test, predicted)
+        return np.array(0), risks, _of_units(losses if judge.writes_losses else np.empty(0), risks)
+
+
+def _of_trees(problem: Problem) -> tuple[Unseen, int] | None:
+    """(what trees say of the rows that they did not see, fits); None where there are none, or all saw some row.
+
+    Losses that are 0 or 1 are raw: corrections, which are fractions, would hide how few rows tell two candidates apart.
+    What a third of the trees loses more than all of them is about what fits to all rows gain on fits to nine folds.
+    """
+    if not tells_out_of_bag(problem):
+        return None
+    try:
+        found, n_fits = out_of_bag(problem, corrected=not problem.loss.unit_interval)
+    except FitError:
+        # The fits to folds will say why.
+        return None
+    return (found, n_fits) if (found.counts != 0).all() else None
 
 
 def _of_units(losses: Floats, risks: Floats) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import joblib
@@ -23,14 +24,18 @@ from outsample.paths.dispatch import is_patched
 from outsample.paths.out_of_bag import (
     SIZE,
     Votes,
+    first_estimators,
     fitted_by_patch,
     no_votes,
+    objection,
     opinions,
     own_unseen,
     read_by_ensemble,
+    size_in_memory,
 )
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.fits import setting_key
 from outsample.running.run import ROW_SPLITS, child_generator
 from outsample.running.workers import results_of
 
@@ -40,6 +45,9 @@ HALVES = 6
 # The estimators are split in two in at most so many ways, and in fewer where rows are many, which average over chance,
 # too: about so many splits of a row in all. Scorers, which are computed for every half, get half as many.
 MOST_SPLITS, SPLITS_IN_ALL = 8, 4000
+
+# Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
+FEWEST_TREES = 30
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,26 @@ class Unseen:
     risk: Floats
 
 
+def tells_out_of_bag(problem: Problem) -> bool:
+    """Whether every model of a path is an ensemble that has enough estimators for the rows that they did not see."""
+    if problem.groups is not None or problem.path.pairwise or not problem.loss.reads_predictions:
+        return False
+    learners = [with_params(problem.path.estimator, params) for params in problem.path.params]
+    return all(objection(it) is None and last_step(it).get_params()[SIZE] >= FEWEST_TREES for it in learners)
+
+
+def out_of_bag(problem: Problem, corrected: bool) -> tuple[Unseen, int]:
+    """(what one fit per ensemble says of rows out of bag; the number of fits), which are kept for the refit."""
+    growths = growths_of(problem)
+    fits = OutOfBagFits(problem, growths, corrected, problem.real_seed)
+    found = []
+    for g, unseen in enumerate(fits.results(problem, problem.n_jobs)):
+        if g in fits.models:
+            offer(problem, growths[g], unseen, fits.models.pop(g))
+        found.append(unseen)
+    return by_model(growths, found), len(growths)
+
+
 def growths_of(problem: Problem) -> list[Growth]:
     """The models of a path by the fits that give them: one for all sizes of an ensemble, unless all are refitted."""
     path = problem.path
@@ -85,6 +113,24 @@ def growths_of(problem: Problem) -> list[Growth]:
         return [Growth((i,), (size,)) for i, size in enumerate(sizes)]
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     return [Growth(tuple(order), tuple(sizes[i] for i in order))]
+
+
+def by_model(growths: Sequence[Growth], found: Iterator[Unseen] | Sequence[Unseen]) -> Unseen:
+    """The evidence of several fits as one, in the order of the models."""
+    order = np.argsort([model for growth in growths for model in growth.models])
+    parts = zip(*(vars(unseen).values() for unseen in found), strict=True)
+    return Unseen(*(np.concatenate(arrays)[order] for arrays in parts))
+
+
+def offer(problem: Problem, growth: Growth, unseen: Unseen, model: Any) -> None:
+    """Keep a fitted ensemble for the refit, for every size that was asked for."""
+    models = {}
+    for place, size in zip(growth.models, growth.sizes, strict=True):
+        key = setting_key(with_params(problem.path.estimator, problem.path.params[place]))
+        if key is not None:
+            models[key] = partial(first_estimators, model, size)
+    risk = float(np.nanmin(unseen.risk)) if np.isfinite(unseen.risk).any() else np.inf
+    problem.run.fits.offer(risk, size_in_memory(model), models)
 
 
 class OutOfBagFits:

@@ -22,7 +22,7 @@ from outsample.data.learners import FitError
 from outsample.evidence.standings import Standings, standings
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
-from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.arrays import Array, Bools, Floats, Rows
 
 # Two candidates that have lost alike on so many rows that with 95 % confidence they differ on less than the tolerated
 # share of them (the rule of three) need not be told apart.
@@ -139,6 +139,10 @@ class RaceRun(ABC):
         """Fits that round r takes of some entrants."""
         return float(len(entrants))
 
+    def _costs_nothing(self, candidates: Rows) -> Bools:
+        """(candidates,) whether all further rounds are known without a fit."""
+        return np.zeros(len(candidates), dtype=bool)
+
     def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants
         """Called when some entrants have been taken apart."""
 
@@ -220,9 +224,13 @@ class RaceRun(ABC):
         return stand
 
     def _drop(self, alive: Rows, stand: Standings, r: int) -> Rows:
-        """Those that are still in the race; why the others are not is written down."""
+        """Those that are still in the race; why the others are not is written down.
+
+        Who costs nothing stays, so that all rows have been seen when it is judged.
+        """
         worse = stand.probability < (1 - self.rules.confidence if self._knows_errors(r) else 0.0)
         worse[stand.leader] = False
+        worse &= ~self._costs_nothing(alive)
         alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
         return alive[~worse & ~alike]
@@ -249,7 +257,8 @@ class RaceRun(ABC):
             return f"one candidate was left after {so_far}"
         place = int(np.flatnonzero(alive == leader)[0])
         if self._knows_errors(r) and self._loss_of_ending(alive, place, r) < self.rules.tolerance * self._size(risk):
-            return f"{len(alive)} candidates were as good as each other after {so_far}"
+            alike = int((self._chance[alive] >= 1 - self.rules.confidence).sum())
+            return f"{alike} candidates were as good as each other after {so_far}"
         return ""
 
     def _size(self, risk: float) -> float:
