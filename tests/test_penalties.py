@@ -88,7 +88,7 @@ def test_vc_is_infinite_where_its_bracket_is_not_positive():
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [((-1.0, 2, 10), "in_sample"), ((1.0, -2, 10), "dof"), ((1.0, 2, 0), "n must")],
+    [((-1.0, 2, 10), "in_sample"), ((1.0, -2, 10), "dof"), ((1.0, math.nan, 10), "dof"), ((1.0, 2, 0), "n must")],
 )
 def test_impossible_arguments_are_named(arguments, word):
     for penalty in (penalties.fpe, penalties.gcv, penalties.vc, penalties.aic, penalties.bic):
