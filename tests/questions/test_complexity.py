@@ -34,6 +34,15 @@ def all_signs(n):
     return np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
 
 
+def test_rademacher_complexity_against_enumeration():
+    """Over all 2ⁿ sign vectors, of a set of hypotheses and of the learner that minimises its training error."""
+    X, y = problem(6, seed=2)
+    hypotheses = stump_hypotheses(X)
+    expected = np.mean([max(np.mean(signs * h) for h in hypotheses.signs) for signs in all_signs(6)])
+    for asked in ((hypotheses, None), (StumpClassifier(), X)):
+        assert outsample.rademacher_complexity(*asked, y, n_draws=64).value == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_permutation_complexity_against_enumeration(share):
     X, y = problem(7, share=share)
@@ -310,6 +319,18 @@ def test_effective_parameters_against_the_smoother_matrix():
     assert outsample.effective_parameters(LinearRegression(), X, y) == pytest.approx(5)
     with pytest.raises(ValueError, match="not known to be linear in y"):
         outsample.effective_parameters(DecisionTreeRegressor(), X, y)
+
+
+def test_permutation_estimate_of_least_squares_against_the_number_of_columns():
+    """Without a penalty the optimism is 2 σ̂²_y d/n, d the number of columns besides the constant."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20) + 5
+    found = outsample.estimate(LinearRegression(), X, y, criterion="permutation")
+    assert found.optimism == pytest.approx(2 * y.var(ddof=1) * 3 / 20)
+    drawn = outsample.estimate(
+        LinearRegression(), X, y, criterion=outsample.Permutation(300), fast=False, random_state=0
+    )
+    assert abs(drawn.optimism - found.optimism) < 4 * drawn.monte_carlo_error
 
 
 def test_permutation_estimate_of_ridge_against_effective_parameters():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,11 @@ from threadpoolctl import threadpool_limits
 import outsample
 from outsample.running.arrays import Array, Floats
 from outsample.running.workers import results_of
-from outsample.studies.result import File, Finding, StudyResult, save
+from outsample.studies.result import Draw, File, Finding, StudyResult, legend_below, save
 from outsample.studies.study import study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRAINING_SETS_FOR_EXPECTATION = 500
 POINTS_FOR_TRUE_ERROR = 20_000
@@ -104,7 +107,7 @@ def coverage(n: int = 60, seed: int = 0, level: float = 0.9, n_jobs: int | None 
     frame = coverage_study(n, level, random_state=seed, n_jobs=n_jobs)
     table = frame.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     title = f"nominal {level:.0%} intervals over {n} data sets per simulation"
-    save(StudyResult("coverage", title, tuple(_findings(frame))), out)
+    save(StudyResult("coverage", title, tuple(_findings(frame)), draw=_draw(frame, level)), out)
     return f"{title}\n{table}"
 
 
@@ -113,6 +116,28 @@ def _findings(frame: pd.DataFrame) -> Iterator[Finding]:
     for column in frame.columns[2:]:
         for simulation, interval, value in zip(frame["simulation"], frame["interval"], frame[column], strict=True):
             yield Finding(f"{simulation}: {column}", interval, column, float(value))
+
+
+def _draw(frame: pd.DataFrame, level: float) -> Draw:
+    """One panel per simulation: the coverage of both truths by each interval, and the level asked for."""
+
+    def draw(figure: Figure) -> None:
+        figure.set_size_inches(9.0, 6.0)
+        simulations = list(dict.fromkeys(frame["simulation"]))
+        axes = figure.subplots(1, len(simulations), squeeze=False)[0]
+        for ax, simulation in zip(axes, simulations, strict=True):
+            own = frame[frame["simulation"] == simulation]
+            for shift, truth, error in ((-0.12, "this model", "± this"), (0.12, "expected", "± expected")):
+                places = np.arange(len(own)) + shift
+                label = f"of the error of {truth}" if truth == "this model" else "of the expected error"
+                ax.errorbar(own[truth], places, xerr=own[error], fmt="o", markersize=4, label=label)
+            ax.axvline(level, color="black", linestyle="--", label="level asked for")
+            ax.set_yticks(range(len(own)), list(own["interval"]), fontsize="small")
+            ax.invert_yaxis()
+            ax.set(title=simulation, xlabel="coverage")
+        legend_below(figure)
+
+    return draw
 
 
 def coverage_study(
