@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
@@ -319,6 +320,16 @@ def test_effective_parameters_against_the_smoother_matrix():
     assert outsample.effective_parameters(LinearRegression(), X, y) == pytest.approx(5)
     with pytest.raises(ValueError, match="not known to be linear in y"):
         outsample.effective_parameters(DecisionTreeRegressor(), X, y)
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), SVC(), StumpClassifier()])
+def test_multipliers_of_one_sign_are_fitted_by_a_constant(learner):
+    """Of five multipliers one draw in sixteen has a single sign; a label vector of one class is fitted without error."""
+    X, y = problem(5)
+    drawn = iter([np.array([0.5, 1.0, 2.0, 0.1, 0.4]), -np.ones(5)])
+    found = outsample.multiplier_complexity(learner, X, y, multiplier=lambda rng, n: next(drawn), n_draws=2)
+    assert found.draws[:, 0] == pytest.approx([0.8, 1.0])
+    assert outsample.gaussian_complexity(learner, X, y, random_state=0).value > 0
 
 
 def test_permutation_estimate_of_least_squares_against_the_number_of_columns():
