@@ -203,6 +203,8 @@ def test_bad_labels(complexity):
         complexity(LogisticRegression(), X, np.arange(20) % 3)
     with pytest.raises(ValueError, match="two classes, y has 3"):
         complexity(stump_hypotheses(X), None, np.arange(20) % 3)
+    with pytest.raises(ValueError, match="y is constant: it has one class only$"):
+        complexity(stump_hypotheses(X), None, np.ones(20))
     with pytest.raises(ValueError, match="real values"):
         complexity(stump_hypotheses(X), None, X[:, 0])
     with pytest.raises(ValueError, match="n_draws"):
@@ -324,7 +326,7 @@ def test_effective_parameters_against_the_smoother_matrix():
 
 @pytest.mark.parametrize("learner", [LogisticRegression(), SVC(), StumpClassifier()])
 def test_multipliers_of_one_sign_are_fitted_by_a_constant(learner):
-    """Of five multipliers one draw in sixteen has a single sign; a label vector of one class is fitted without error."""
+    """One draw of five multipliers in sixteen has a single sign; labels of one class are fitted without error."""
     X, y = problem(5)
     drawn = iter([np.array([0.5, 1.0, 2.0, 0.1, 0.4]), -np.ones(5)])
     found = outsample.multiplier_complexity(learner, X, y, multiplier=lambda rng, n: next(drawn), n_draws=2)

@@ -408,6 +408,8 @@ def posed_problem(
 
 def check_two_classes(kind: str, n_classes: int | None) -> None:
     """Raise ValueError unless there are two classes."""
+    if n_classes == 1:
+        raise ValueError(f"{kind} is defined for two classes, y is constant: it has one class only")
     if n_classes != 2:
         raise ValueError(
             f"{kind} is defined for two classes, y has {n_classes}; with more classes use "
