@@ -127,6 +127,17 @@ def test_expected_discrepancy_against_rademacher_complexity():
     assert drawn.value == pytest.approx(exact.value, abs=4 * drawn.monte_carlo_error)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_maximal_discrepancy_of_an_odd_number_of_rows_is_off_by_at_most_one_in_n(seed):
+    X, y = problem(7, seed=seed)
+    hypotheses = stump_hypotheses(X)
+    losses = (hypotheses.signs != y).astype(float)
+    halves = list(itertools.combinations(range(7), 3))
+    expected = np.mean([max(row[list(half)].mean() - np.delete(row, half).mean() for row in losses) for half in halves])
+    measured = outsample.maximal_discrepancy(hypotheses, None, y, n_draws=len(halves))
+    assert measured.value == pytest.approx(expected, abs=1 / 7)
+
+
 def test_expected_discrepancy_against_definition():
     """E_σ sup_h (2/n) Σ σ_i ℓ_i over all signs, losses written out."""
     X, y = problem(6, seed=7)
@@ -203,7 +214,7 @@ def test_bad_labels(complexity):
         complexity(LogisticRegression(), X, np.arange(20) % 3)
     with pytest.raises(ValueError, match="two classes, y has 3"):
         complexity(stump_hypotheses(X), None, np.arange(20) % 3)
-    with pytest.raises(ValueError, match="y is constant: it has one class only$"):
+    with pytest.raises(ValueError, match=r"y is constant: it has one class only$"):
         complexity(stump_hypotheses(X), None, np.ones(20))
     with pytest.raises(ValueError, match="real values"):
         complexity(stump_hypotheses(X), None, X[:, 0])
