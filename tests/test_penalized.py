@@ -132,7 +132,7 @@ def test_remainder_against_the_tail_it_integrates():
     m, c = 30.0, 2.0
     grid = np.linspace(0, 3, 200_001)
     mean = float(np.minimum(1, c * np.exp(-2 * m * grid**2)).sum() * (grid[1] - grid[0]))
-    assert mean <= math.sqrt(math.log(c * math.e) / (2 * m))
+    assert math.sqrt(math.log(c / 2 * math.e) / (2 * m)) < mean <= math.sqrt(math.log(c * math.e) / (2 * m))
 
 
 def test_the_guarantee_against_simulation():

@@ -73,6 +73,15 @@ def test_penalties_by_hand(value, expected):
     assert float(value) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.parametrize(("d", "n"), [(1, 15), (3.7, 40), (5, 2000)])
+def test_fpe_and_vc_penalty_as_the_permutation_paper_writes_them(d, n):
+    """§4.2, with p = n/d: (p + 1)/(p − 1) and √p/(√p − √(1 + ln p + ln n/(2d)))."""
+    p = n / d
+    assert penalties.fpe(1.0, d, n) == pytest.approx((p + 1) / (p - 1))
+    by_paper = math.sqrt(p) / (math.sqrt(p) - math.sqrt(1 + math.log(p) + math.log(n) / (2 * d)))
+    assert penalties.vc(1.0, d, n) == pytest.approx(by_paper)
+
+
 @pytest.mark.parametrize("penalty", [penalties.fpe, penalties.gcv, penalties.vc])
 @pytest.mark.parametrize("in_sample", [0.0, 1.0])
 def test_as_many_parameters_as_samples_is_infinite(penalty, in_sample):
@@ -88,7 +97,7 @@ def test_vc_is_infinite_where_its_bracket_is_not_positive():
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [((-1.0, 2, 10), "in_sample"), ((1.0, -2, 10), "dof"), ((1.0, 2, 0), "n must")],
+    [((-1.0, 2, 10), "in_sample"), ((1.0, -2, 10), "dof"), ((1.0, math.nan, 10), "dof"), ((1.0, 2, 0), "n must")],
 )
 def test_impossible_arguments_are_named(arguments, word):
     for penalty in (penalties.fpe, penalties.gcv, penalties.vc, penalties.aic, penalties.bic):

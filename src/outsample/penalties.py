@@ -191,8 +191,8 @@ def _arrays(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> tuple[Floats,
     """(in-sample error, d/n, n) as arrays."""
     error, d, n_samples = (np.asarray(value, dtype=np.float64) for value in (in_sample, dof, n))
     _refuse("in_sample must not be negative", in_sample, (error < 0).any())
-    _refuse("dof must not be negative", dof, (d < 0).any())
-    _refuse("n must be positive", n, (n_samples <= 0).any())
+    _refuse("dof must be a number that is not negative", dof, ~(d >= 0).all())
+    _refuse("n must be positive", n, ~(n_samples > 0).all())
     return error, d / n_samples, n_samples
 
 

@@ -128,6 +128,15 @@ def test_vc_bound_beyond_the_number_of_points():
     )
 
 
+def test_no_class_labels_points_in_more_ways_than_there_are():
+    """V ln(en/V) exceeds n ln 2 for V above a third of n; a richer class never has the smaller bound."""
+    dimensions = [*range(1, 45), 1000, math.inf]
+    values = bounds.vc_bound(in_sample=0.0, dimension=dimensions, n=20).value
+    assert (np.diff(values) >= 0).all()
+    assert values.max() == pytest.approx(math.sqrt((40 * math.log(2) + math.log(80)) / 20))
+    assert (np.diff(bounds.vc_complexity(dimension=dimensions, n=200)) >= 0).all()
+
+
 def test_holdout_bound_of_several_models_is_a_union_bound():
     one = bounds.holdout_bound(holdout_error=0.2, n_holdout=50, delta=0.01)
     ten = bounds.holdout_bound(holdout_error=0.2, n_holdout=50, delta=0.1, n_models=10)
@@ -191,6 +200,10 @@ def test_bad_numbers():
         bounds.empirical_vc_bound(in_sample=0.1, dimension=-1, n=10)
     with pytest.raises(ValueError, match="logarithm of a count"):
         bounds.shatter_bound(in_sample=0.1, log_shatter=-1, n=10)
+    with pytest.raises(ValueError, match=r"mistakes must be between 0 and n = 10, got 11\.0$"):
+        bounds.margin_bound(mistakes=11, margin=1, radius=1, n=10)
+    with pytest.raises(ValueError, match=r"optimism must be in 0–1 units.*got 0\.9$"):
+        bounds.optimism_bound(in_sample=0.1, optimism=0.9, mean_label=0.0, mean_prediction=0.0, n=10)
     with pytest.raises(ValueError, match="margin and radius"):
         bounds.margin_bound(mistakes=0, margin=0, radius=1, n=10)
 
@@ -255,11 +268,14 @@ def test_complexity_of_a_vc_class_against_enumeration(n):
     assert bounds.vc_complexity(dimension=2, n=n, scheme="permutation", mean_label=y.mean()) >= P
 
 
+def test_gaussian_bound_against_its_formula():
+    assert bounds.gaussian_bound(in_sample=0.1, complexity=0.1, n=100).value == pytest.approx(
+        0.1 + math.sqrt(math.pi / 2) * 0.1 + 3 * math.sqrt(math.log(40) / 200)
+    )
+
+
 def test_complexity_of_a_vc_class_against_its_formula():
     assert bounds.vc_complexity(dimension=3, n=400) == pytest.approx(
         math.sqrt(2 * 3 * math.log(math.e * 400 / 3) / 400)
     )
     assert bounds.vc_complexity(dimension=50, n=10) == 1.0
-    assert bounds.gaussian_bound(in_sample=0.1, complexity=0.1, n=100).value == pytest.approx(
-        0.1 + math.sqrt(math.pi / 2) * 0.1 + 3 * math.sqrt(math.log(40) / 200)
-    )

@@ -63,9 +63,10 @@ def test_tails_against_their_formulas():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="t must be positive"):
-        bounds.mcdiarmid_tail(0.0, [1.0])
+    for t in (0.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="t must be positive and finite"):
+            bounds.self_bounding_upper_tail(t, 1.0)
     with pytest.raises(ValueError, match="differences must be"):
         bounds.mcdiarmid_deviation([0.0])
-    with pytest.raises(ValueError, match="mean must not be negative"):
+    with pytest.raises(ValueError, match="mean must be finite and not negative"):
         bounds.self_bounding_upper_tail(1.0, -1.0)

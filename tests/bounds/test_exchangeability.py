@@ -47,6 +47,8 @@ def test_distribution_against_counting():
     values, t = np.array([2.0, -1.0, 2.0]), np.linspace(-2, 3, 11)
     np.testing.assert_allclose(empirical_distribution(values, t), [(values <= x).mean() for x in t])
     assert empirical_quantile(values, 0.0) == -np.inf
+    # Any level above 0, however small, is reached at the least value.
+    np.testing.assert_array_equal(empirical_quantile(values, [1e-10, 1e-300]), [-1.0, -1.0])
 
 
 def test_bad_input_is_named():

@@ -6,13 +6,20 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -124,6 +131,51 @@ def test_voting_bound_against_its_formula_and_in_simulation():
     below = np.mean(bounds.voting_margins(model, *train) <= 0.5)
     limit = bounds.voting_margin_bound(below=below, margin=0.5, complexity=R, n=300)
     assert np.mean(model.predict(test[0]) != test[1]) <= limit.value
+
+
+def test_votes_of_dropped_members_do_not_count():
+    members = [("tree", DecisionTreeClassifier(max_depth=1)), ("out", "drop"), ("bayes", GaussianNB())]
+    model = VotingClassifier(members, weights=[1, 9, 3]).fit(X, Y)
+    tree, bayes = (np.where(voter.predict(X) == (Y == "yes"), 1.0, -1.0) for voter in model.estimators_)
+    assert (tree != bayes).any()
+    np.testing.assert_allclose(bounds.voting_margins(model, X, Y), 0.25 * tree + 0.75 * bayes)
+
+
+def test_sparse_tables_against_dense_ones():
+    sparse = csr_matrix(X)
+    for model in (SVC(kernel="linear"), LinearSVC(), LogisticRegression()):
+        found = bounds.linear_margin_bound(model.fit(sparse, Y), sparse, Y).value
+        assert found == pytest.approx(bounds.linear_margin_bound(model.fit(X, Y), X, Y).value)
+    bag = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, max_features=0.5, random_state=0)
+    np.testing.assert_array_equal(
+        bounds.voting_margins(bag.fit(sparse, Y), sparse, Y), bounds.voting_margins(bag.fit(X, Y), X, Y)
+    )
+
+
+LINEAR, KERNEL, VOTES = LinearSVC().fit(X, Y), SVC().fit(X, Y), AdaBoostClassifier(n_estimators=2).fit(X, Y)
+ASKED = [(bounds.linear_margin_bound, LINEAR), (bounds.kernel_margin_bound, KERNEL), (bounds.voting_margins, VOTES)]
+
+
+@pytest.mark.parametrize(("ask", "model"), ASKED)
+def test_labels_the_model_does_not_know_are_refused(ask, model):
+    with pytest.raises(ValueError, match=f"y must hold labels that {type(model).__name__} was fitted to"):
+        ask(model, X, np.where(Y == "yes", 1, 0))
+    with pytest.raises(ValueError, match=r"y must have one label per row of X, shape \(80,\), got \(5,\)"):
+        ask(model, X, Y[:5])
+
+
+def test_other_data_and_other_models_are_refused():
+    with pytest.raises(ValueError, match="X has 1 columns, LinearSVC was fitted to 2"):
+        bounds.linear_margin_bound(LINEAR, X[:, :1], Y)
+    with pytest.raises(ValueError, match="own training data, 80 rows; it has 75 rows"):
+        bounds.kernel_margin_bound(KERNEL, X[5:], Y[5:])
+    with pytest.raises(ValueError, match="Ridge is no fitted linear classifier"):
+        bounds.linear_margin_bound(Ridge().fit(X, X[:, 0]), X, Y)
+    with pytest.raises(ValueError, match="SVR is no fitted kernel machine for classes"):
+        bounds.kernel_margin_bound(SVR().fit(X, X[:, 0]), X, Y)
+    for model in (AdaBoostClassifier(), RandomForestRegressor(2).fit(X, X[:, 0])):
+        with pytest.raises(ValueError, match="no fitted classifier that votes"):
+            bounds.voting_margins(model, X, Y)
 
 
 def test_bad_input_is_named():

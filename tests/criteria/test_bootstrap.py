@@ -267,6 +267,15 @@ def test_a_grid_over_a_count_of_rows_is_fitted_to_repeated_rows():
     assert Bootstrap(8).curve(problem).out_sample[0] == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("n", [24, 200])
+def test_share_of_the_rows_that_a_bag_misses(n):
+    """(1 − 1/n)ⁿ: .360 of 24 rows, .368 of many; a bag has as many rows as the data."""
+    bags = draw_bags(drawing_units(n, None), 2000, np.random.SeedSequence(0))
+    assert (bags.sum(axis=1) == n).all()
+    missed = (bags == 0).mean(axis=1)
+    assert missed.mean() == pytest.approx((1 - 1 / n) ** n, abs=4 * missed.std() / np.sqrt(2000))
+
+
 def test_whole_groups_are_drawn():
     groups = np.repeat(np.arange(10), 5)
     bags = _bags(50, 30, seed=0, groups=groups)

@@ -142,6 +142,10 @@ def test_effective_dimension_in_the_vc_entropy_bound():
     found = outsample.estimate(LogisticRegression(), X, y, criterion=criterion, random_state=0)
     assert any("not proved" in note for note in found.notes)
     assert found.n_fits > 10
+    seed = pose(LogisticRegression(), X, y, random_state=0).seed
+    h = outsample.effective_vc_dimension(LogisticRegression(), X, n_draws=10, random_state=seed).value
+    expected = bounds.empirical_vc_bound(in_sample=found.in_sample, dimension=h, n=40)
+    assert found.out_sample == pytest.approx(expected.value)
     with pytest.raises(ValueError, match="not both"):
         outsample.VCEntropyBound(log_shatter=1.0, dimension=2.0)
 

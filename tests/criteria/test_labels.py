@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -64,6 +64,7 @@ ENUMERATED = {
     "least squares": (LinearRegression(), REAL7, "squared", SquaredLoss()),
     "1-NN": (KNeighborsClassifier(1), BINARY7, "zero-one", ZeroOneLoss()),
     "3-NN": (KNeighborsClassifier(3), BINARY7, "zero-one", ZeroOneLoss()),
+    "sign of ridge regression": (RidgeClassifier(0.5), BINARY7, "zero-one", ZeroOneLoss()),
     "three-leaf tree": (DecisionTreeClassifier(max_leaf_nodes=3, random_state=0), BINARY7, "zero-one", ZeroOneLoss()),
     "median": (DummyRegressor(strategy="median"), REAL7, "absolute", AbsoluteLoss()),
     "median of neighbours": (KNeighborsRegressor(2), REAL7.round(), "absolute", AbsoluteLoss()),

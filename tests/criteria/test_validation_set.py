@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample import Bootstrap, CrossValidation, GridSearch, estimate, validate
@@ -69,6 +69,25 @@ def test_bad_validation_sets_are_named():
         validate(Ridge(), {"alpha": [1.0]}, X[T], REAL[T], X[V], REAL[T])
     with pytest.raises(ValueError, match="not among the classes"):
         validate(LogisticRegression(), {"C": [1.0]}, X[T], NAMES[T], X[V], ["maybe"] * 30)
+
+
+@pytest.mark.parametrize(
+    ("learner", "grid"),
+    [
+        (Ridge(), {"alpha": [0.1, 1.0]}),
+        (Lasso(), {"alpha": [0.1, 1.0]}),
+        (LinearRegression(), {"fit_intercept": [True]}),
+        (DecisionTreeRegressor(), {"max_leaf_nodes": [2, 3]}),
+    ],
+)
+def test_validation_sets_with_other_columns_are_refused(learner, grid):
+    asked = {"refit": False, "random_state": 0}
+    with pytest.raises(ValueError, match=f"ValidationSet: X has 1 columns, the data have {X.shape[1]}"):
+        validate(learner, grid, X[T], REAL[T], X[V][:, :1], REAL[V], **asked)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    turned = frame[frame.columns[::-1]]
+    with pytest.raises(ValueError, match=r"ValidationSet: X has columns .* in this order"):
+        validate(learner, grid, frame.iloc[T], REAL[T], turned.iloc[V], REAL[V], **asked)
 
 
 def test_variance_over_folds_against_the_algorithm():

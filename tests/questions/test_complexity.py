@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
@@ -32,6 +33,15 @@ def problem(n, seed=0, share=0.5):
 
 def all_signs(n):
     return np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
+
+
+def test_rademacher_complexity_against_enumeration():
+    """Over all 2ⁿ sign vectors, of a set of hypotheses and of the learner that minimises its training error."""
+    X, y = problem(6, seed=2)
+    hypotheses = stump_hypotheses(X)
+    expected = np.mean([max(np.mean(signs * h) for h in hypotheses.signs) for signs in all_signs(6)])
+    for asked in ((hypotheses, None), (StumpClassifier(), X)):
+        assert outsample.rademacher_complexity(*asked, y, n_draws=64).value == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
@@ -117,6 +127,17 @@ def test_expected_discrepancy_against_rademacher_complexity():
     assert drawn.value == pytest.approx(exact.value, abs=4 * drawn.monte_carlo_error)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_maximal_discrepancy_of_an_odd_number_of_rows_is_off_by_at_most_one_in_n(seed):
+    X, y = problem(7, seed=seed)
+    hypotheses = stump_hypotheses(X)
+    losses = (hypotheses.signs != y).astype(float)
+    halves = list(itertools.combinations(range(7), 3))
+    expected = np.mean([max(row[list(half)].mean() - np.delete(row, half).mean() for row in losses) for half in halves])
+    measured = outsample.maximal_discrepancy(hypotheses, None, y, n_draws=len(halves))
+    assert measured.value == pytest.approx(expected, abs=1 / 7)
+
+
 def test_expected_discrepancy_against_definition():
     """E_σ sup_h (2/n) Σ σ_i ℓ_i over all signs, losses written out."""
     X, y = problem(6, seed=7)
@@ -193,6 +214,8 @@ def test_bad_labels(complexity):
         complexity(LogisticRegression(), X, np.arange(20) % 3)
     with pytest.raises(ValueError, match="two classes, y has 3"):
         complexity(stump_hypotheses(X), None, np.arange(20) % 3)
+    with pytest.raises(ValueError, match=r"y is constant: it has one class only$"):
+        complexity(stump_hypotheses(X), None, np.ones(20))
     with pytest.raises(ValueError, match="real values"):
         complexity(stump_hypotheses(X), None, X[:, 0])
     with pytest.raises(ValueError, match="n_draws"):
@@ -310,6 +333,28 @@ def test_effective_parameters_against_the_smoother_matrix():
     assert outsample.effective_parameters(LinearRegression(), X, y) == pytest.approx(5)
     with pytest.raises(ValueError, match="not known to be linear in y"):
         outsample.effective_parameters(DecisionTreeRegressor(), X, y)
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), SVC(), StumpClassifier()])
+def test_multipliers_of_one_sign_are_fitted_by_a_constant(learner):
+    """One draw of five multipliers in sixteen has a single sign; labels of one class are fitted without error."""
+    X, y = problem(5)
+    drawn = iter([np.array([0.5, 1.0, 2.0, 0.1, 0.4]), -np.ones(5)])
+    found = outsample.multiplier_complexity(learner, X, y, multiplier=lambda rng, n: next(drawn), n_draws=2)
+    assert found.draws[:, 0] == pytest.approx([0.8, 1.0])
+    assert outsample.gaussian_complexity(learner, X, y, random_state=0).value > 0
+
+
+def test_permutation_estimate_of_least_squares_against_the_number_of_columns():
+    """Without a penalty the optimism is 2 σ̂²_y d/n, d the number of columns besides the constant."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20) + 5
+    found = outsample.estimate(LinearRegression(), X, y, criterion="permutation")
+    assert found.optimism == pytest.approx(2 * y.var(ddof=1) * 3 / 20)
+    drawn = outsample.estimate(
+        LinearRegression(), X, y, criterion=outsample.Permutation(300), fast=False, random_state=0
+    )
+    assert abs(drawn.optimism - found.optimism) < 4 * drawn.monte_carlo_error
 
 
 def test_permutation_estimate_of_ridge_against_effective_parameters():

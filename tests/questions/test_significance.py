@@ -23,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample import permutation_test
-from outsample.questions.significance import at_least, pvalue_of
+from outsample import empirical_quantile, permutation_test
+from outsample.questions.significance import PermutationTest, at_least, pvalue_of
 from outsample.resampling.labels import FreePermutation
 from outsample.running.run import ROW_SPLITS, child_integer, seed_sequence
 
@@ -130,6 +130,23 @@ def test_plus_one_rule_and_ties():
     X, _ = data()
     useless = permutation_test(DummyRegressor(), X, X[:, 0], cv="in-sample", n_draws=19, random_state=0)
     assert useless.pvalue == 1.0
+
+
+def test_reaching_the_quantile_itself_would_exceed_the_level():
+    """The lecture rejects where S ≥ q(1 − α), one value too many; its theorem bounds P[S > q(1 − α)] by α.
+
+    Each of 20 exchangeable values is the observed one as often as any other.
+    """
+    values = np.random.default_rng(0).normal(size=20)
+    for level in (0.05, 0.1, 0.25):
+        observed = [
+            PermutationTest(value, 0.0, np.delete(values, k), False, False, "", "greater", 0)
+            for k, value in enumerate(values)
+        ]
+        rejected = np.mean([test.statistic >= test.critical_value(level) for test in observed])
+        quantile = empirical_quantile(values, 1 - level)
+        assert rejected == np.mean(values > quantile) == pytest.approx(level)
+        assert np.mean(values >= quantile) == pytest.approx(level + 1 / 20)
 
 
 def test_critical_value_against_the_pvalue():

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
 import outsample
+from outsample.running.progress import silent
 from outsample.studies import coverage
 from outsample.studies.coverage import coverage_study, linear_gaussian, logistic
 
 LEAVE_ONE_OUT = {"loo": (outsample.LeaveOneOut(), "normal")}
+HOLD_OUT = {"normal": (outsample.HoldOut(), "normal"), "hoeffding": (outsample.HoldOut(), "hoeffding")}
+ONE_DATA_SET = coverage._one_data_set
 
 
 def test_expected_error_of_least_squares_against_closed_form():
@@ -31,6 +35,19 @@ def test_true_errors_against_a_huge_sample():
         residual = y - model.predict(X)
         loss = residual**2 if isinstance(model, LinearRegression) else residual != 0
         assert simulation.true_error(model) == pytest.approx(loss.mean(), rel=0.03)
+
+
+def test_a_study_that_goes_on_from_its_store_against_one_in_one_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(coverage, "TRAINING_SETS_FOR_EXPECTATION", 5)
+    asked = {"simulations": (logistic(40, 2), linear_gaussian(30, 2)), "criteria": HOLD_OUT, "n_jobs": 1}
+    asked |= {"progress": silent}
+    coverage_study(2, store=tmp_path / "c.sqlite", **asked)
+    done = []
+    monkeypatch.setattr(coverage, "_one_data_set", lambda *task: done.append(task) or ONE_DATA_SET(*task))
+    resumed = coverage_study(3, store=tmp_path / "c.sqlite", **asked)
+    assert len(done) == 2
+    pd.testing.assert_frame_equal(resumed, coverage_study(3, **asked))
+    assert resumed["interval"].tolist() == ["normal", "hoeffding", "normal"]
 
 
 def test_endless_and_empty_intervals_are_judged_so(capsys, monkeypatch):

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import outsample
 from outsample.criteria.leave_one_out import LeaveOneOut
@@ -21,7 +22,7 @@ from outsample.studies.own_criteria import METHODS, criteria
 from outsample.studies.own_criteria import _one as one_split_of_ours
 from outsample.studies.polynomials import table3, table4
 from outsample.studies.real_data import table5, table6
-from outsample.studies.result import Finding, StudyResult, number
+from outsample.studies.result import PRINTED, Finding, StudyResult, drawn_findings, number
 from outsample.studies.roughness import SHOWN, figure5
 from outsample.studies.splits import LEARNERS, Budget, Work, _one, regrets, train_and_test
 from outsample.studies.study import STUDIES, Study, run_all, study, study_named
@@ -78,6 +79,24 @@ def test_agreement_is_marked_by_the_band():
         result.value("q", "D")
 
 
+def test_a_method_has_one_colour_in_all_panels_and_the_legend():
+    """The k-NN panel of Table 6 has no 10-fold, so that the colours after it would move on."""
+    held = [("trees", "LOO-CV"), ("trees", "10-fold"), ("trees", "Perm."), ("k-NN", "LOO-CV"), ("k-NN", "Perm.")]
+    findings = [Finding(learner, "Pima", method, 0.1, 0.01, 0.2) for learner, method in held]
+    figure = Figure()
+    drawn_findings(findings, "regret")(figure)
+    colours = {}
+    for ax in figure.axes:
+        assert ax.get_title()
+        assert ax.get_ylabel() == "regret"
+        for container in ax.containers:
+            colours.setdefault(container.get_label(), set()).add(container.lines[0].get_color())
+    assert {method: len(found) for method, found in colours.items()} == {"LOO-CV": 1, "10-fold": 1, "Perm.": 1}
+    assert len(set.union(*colours.values())) == 3
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["LOO-CV", "10-fold", "Perm.", PRINTED]
+
+
 def test_summary_by_hand():
     found = summary(np.array([1.0] * 198 + [1000.0, 3.0]))
     assert found.trimmed == 1.0
@@ -129,6 +148,17 @@ def test_noise_study_at_one_level(monkeypatch):
     assert result.value("k-NN, held out", "Perm.").ours != result.value("k-NN", "Perm.").ours
     with pytest.raises(ValueError, match="must be a whole number of at least 1"):
         plane.table7.run(0)
+
+
+def test_imbalance_study_at_one_share(monkeypatch):
+    monkeypatch.setitem(LEARNERS, "trees, gain per node", Trees(max_leaves=10))
+    monkeypatch.setattr(plane, "SHARES", (20,))
+    result = plane.imbalance.run(2, n_jobs=1, progress=silent)
+    assert {finding.case for finding in result.findings} == {"20 % positive"}
+    assert len(result.findings) == 6
+    assert all(finding.ours >= 0 for finding in result.findings)
+    problem = plane_problem(plane.NOISE, 0.2)
+    assert problem.region(problem.sample(20_000, 0)[0]).mean() == pytest.approx(0.2, abs=0.02)
 
 
 def test_figure_5_permutation_is_smoother(data_home):

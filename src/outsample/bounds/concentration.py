@@ -137,20 +137,20 @@ def subadditive_tail(t: ArrayLike, mean: ArrayLike) -> Numbers:
 def _sum_of_squares(differences: ArrayLike) -> float:
     c = np.asarray(differences, dtype=np.float64).ravel()
     total = float(c @ c)
-    if not total > 0 or (c < 0).any():
-        raise ValueError(f"differences must be non-negative and not all zero, got {differences!r}")
+    if not 0 < total < math.inf or (c < 0).any():
+        raise ValueError(f"differences must be finite, non-negative and not all zero, got {differences!r}")
     return total
 
 
 def _positive(name: str, value: ArrayLike) -> Floats:
     values = np.asarray(value, dtype=np.float64)
-    if not np.all(values > 0):
-        raise ValueError(f"{name} must be positive, got {value!r}")
+    if not np.all((values > 0) & np.isfinite(values)):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
     return values
 
 
 def _mean(mean: ArrayLike) -> Floats:
     values = np.asarray(mean, dtype=np.float64)
-    if not np.all(values >= 0):
-        raise ValueError(f"mean must not be negative, got {mean!r}")
+    if not np.all((values >= 0) & np.isfinite(values)):
+        raise ValueError(f"mean must be finite and not negative, got {mean!r}")
     return values

@@ -60,7 +60,7 @@ def empirical_quantile(values: ArrayLike, alpha: ArrayLike) -> Floats:
     if not np.all((levels >= 0) & (levels <= 1)):
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
     rank = np.ceil(levels * len(ordered) - _ROUNDING).astype(np.intp)
-    return np.asarray(np.where(rank > 0, ordered[np.maximum(rank - 1, 0)], -np.inf))
+    return np.asarray(np.where(levels > 0, ordered[np.maximum(rank - 1, 0)], -np.inf))
 
 
 def _ordered(values: ArrayLike) -> Floats:

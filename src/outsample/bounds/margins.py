@@ -47,7 +47,10 @@ def margin_bound(*, mistakes: ArrayLike, margin: ArrayLike, radius: ArrayLike, n
     gamma, reach = (np.asarray(v, dtype=np.float64) for v in (margin, radius))
     if not (np.all(gamma > 0) and np.all(reach > 0)):
         raise ValueError(f"margin and radius must be positive, got {margin!r} and {radius!r}")
-    share = check_rate(np.asarray(mistakes, dtype=np.float64) / n, "mistakes / n")
+    count = np.asarray(mistakes, dtype=np.float64)
+    if not np.all((count >= 0) & (count <= n)):
+        raise ValueError(f"mistakes must be between 0 and n = {n}, got {count.tolist()}")
+    share = as_number(count / n)
     gap = MARGIN_CONSTANT * (reach / gamma) * math.sqrt((math.log(n) ** 2 + 84) / n)
     return limit(
         share,
@@ -146,10 +149,10 @@ def voting_margins(model: BaseEstimator, X: Table, y: ArrayLike) -> Floats:
     >>> bool((voting_margins(forest, X, y) > 0).all())
     True
     """
-    classes = np.asarray(model.classes_)
-    codes = encode(np.asarray(y), classes)
-    votes = np.zeros((len(codes), len(classes)))
-    weights, ballots = _ballots(model, X)
+    weights, voters = _voters(model)
+    codes = _codes(model, X, y)
+    votes = np.zeros((len(codes), len(model.classes_)))
+    ballots = _ballots(model, voters, X)
     for weight, ballot in zip(weights / weights.sum(), ballots, strict=True):
         votes[np.arange(len(codes)), ballot] += weight
     right = votes[np.arange(len(codes)), codes]
@@ -220,26 +223,36 @@ def _last_step(model: BaseEstimator, X: Table) -> tuple[BaseEstimator, Table]:
 def _linear_margins(model: Any, X: Any, y: ArrayLike) -> tuple[Floats, float]:
     """(distance of every point from the hyperplane, positive on its right side; the largest norm of a point)."""
     weights = getattr(model, "coef_", None) if getattr(model, "kernel", "linear") == "linear" else None
-    if weights is None:
+    if weights is None or not hasattr(model, "classes_"):
         raise ValueError(f"{type(model).__name__} is no fitted linear classifier: the margin bound reads coef_")
-    signs = _signs(model, y)
-    w, b = np.ravel(np.asarray(weights)), float(np.ravel(model.intercept_)[0])
-    table = np.asarray(X, dtype=np.float64) if not hasattr(X, "toarray") else X.toarray()
+    signs = _signs(model, X, y)
+    w, b = np.ravel(_dense(weights)), float(np.ravel(model.intercept_)[0])
+    table = _dense(X)
+    if table.shape[1] != len(w):
+        raise ValueError(f"X has {table.shape[1]} columns, {type(model).__name__} was fitted to {len(w)}")
     margins = signs * (table @ w + b) / math.sqrt(float(w @ w) + b * b)
     return margins, math.sqrt(1 + float((table**2).sum(axis=1).max()))
 
 
+def _dense(table: Any) -> Floats:
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+
+
 def _kernel_margins(model: Any, X: Any, y: ArrayLike) -> tuple[Floats, float]:
     """The same in the feature space of a kernel."""
-    if not hasattr(model, "dual_coef_") or not hasattr(model, "support_"):
-        raise ValueError(f"{type(model).__name__} is no fitted kernel machine: the bound reads dual_coef_ and support_")
-    signs = _signs(model, y)
+    if not all(hasattr(model, name) for name in ("dual_coef_", "support_", "classes_")):
+        raise ValueError(
+            f"{type(model).__name__} is no fitted kernel machine for classes: the bound reads dual_coef_ and support_"
+        )
+    signs = _signs(model, X, y)
+    n_fitted = model.shape_fit_[0]
+    if n_rows(X) != n_fitted:
+        raise ValueError(
+            f"X must be the {type(model).__name__}'s own training data, {n_fitted} rows; it has {n_rows(X)} rows"
+        )
     b = float(np.ravel(model.intercept_)[0])
     decision = np.asarray(lend(model, model.decision_function, X))
-    coefficients = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else np.asarray(model.dual_coef_)
-    if model.support_.max() >= len(decision):
-        raise ValueError(f"X must be the {type(model).__name__}'s own training data, it has {len(decision)} rows only")
-    squared_norm = float(coefficients.ravel() @ (decision[model.support_] - b))
+    squared_norm = float(np.ravel(_dense(model.dual_coef_)) @ (decision[model.support_] - b))
     margins = signs * decision / math.sqrt(squared_norm + b * b)
     return margins, math.sqrt(1 + float(_kernel_of_itself(model, X).max()))
 
@@ -250,7 +263,7 @@ def _kernel_of_itself(model: Any, X: Any) -> Floats:
         return np.ones(n_rows(X))
     if model.kernel == "precomputed":
         return np.diag(np.asarray(X, dtype=np.float64))
-    table = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    table = _dense(X)
     if callable(model.kernel):
         return np.array([float(np.ravel(model.kernel(row[None], row[None]))[0]) for row in table])
     squares = (table**2).sum(axis=1)
@@ -263,29 +276,47 @@ def _kernel_of_itself(model: Any, X: Any) -> Floats:
     raise ValueError(f"kernel {model.kernel!r} has no feature space; the margin bound needs a positive definite kernel")
 
 
-def _signs(model: Any, y: ArrayLike) -> Floats:
+def _signs(model: Any, X: Any, y: ArrayLike) -> Floats:
     """Labels as −1 and 1."""
     if len(model.classes_) != 2:
         raise ValueError(
             f"the margin bound is for two classes, {type(model).__name__} saw {len(model.classes_)}; "
             "use holdout_bound, which takes any number"
         )
-    return np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+    return 2.0 * _codes(model, X, y) - 1.0
 
 
-def _ballots(model: Any, X: Any) -> tuple[Floats, list[Array]]:
-    """(weight of each voter, the class codes that it votes for)."""
+def _codes(model: Any, X: Any, y: ArrayLike) -> Array:
+    """Labels as positions among the classes of a fitted model."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows(X),):
+        raise ValueError(f"y must have one label per row of X, shape ({n_rows(X)},), got {labels.shape}")
+    try:
+        return encode(labels, np.asarray(model.classes_))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold labels that {type(model).__name__} was fitted to: {error}") from error
+
+
+def _voters(model: Any) -> tuple[Floats, Any]:
+    """(the weight of each voter, the voters)."""
     voters = getattr(model, "estimators_", None)
-    if voters is None or np.ndim(voters) != 1:
-        raise ValueError(f"{type(model).__name__} is no fitted classifier that votes: it has no list estimators_")
-    classes, given = np.asarray(model.classes_), getattr(model, "estimator_weights_", getattr(model, "weights", None))
-    weights = np.ones(len(voters)) if given is None else np.asarray(given, dtype=np.float64)[: len(voters)]
-    columns = getattr(model, "estimators_features_", None)
+    if voters is None or np.ndim(voters) != 1 or not hasattr(model, "classes_"):
+        raise ValueError(f"{type(model).__name__} is no fitted classifier that votes: it lacks estimators_ or classes_")
+    given = getattr(model, "estimator_weights_", None)
+    if given is None and getattr(model, "weights", None) is not None:
+        # A VotingClassifier has weights of members that were dropped, too.
+        given = [w for w, (_, member) in zip(model.weights, model.estimators, strict=True) if member != "drop"]
+    return np.ones(len(voters)) if given is None else np.asarray(given, dtype=np.float64)[: len(voters)], voters
+
+
+def _ballots(model: Any, voters: Any, X: Any) -> list[Array]:
+    """The class codes that each voter votes for."""
+    classes, columns = np.asarray(model.classes_), getattr(model, "estimators_features_", None)
     # Members of a VotingClassifier, trees of forests and members of a bag know classes by their position.
     by_position = any(hasattr(model, mark) for mark in ("le_", "criterion", "estimators_features_"))
     ballots = []
     for k, voter in enumerate(voters):
-        table = X if columns is None else np.asarray(X)[:, columns[k]]
+        table = X if columns is None else (X if hasattr(X, "toarray") else np.asarray(X))[:, columns[k]]
         said = np.asarray(voter.predict(table))
         ballots.append(said.astype(np.intp) if by_position else encode(said, classes))
-    return weights, ballots
+    return ballots

@@ -103,7 +103,13 @@ def optimism_bound(
     for name, values in (("mean_label", labels), ("mean_prediction", predictions)):
         if not np.all(np.abs(values) <= 1):
             raise ValueError(f"{name} must be a mean of labels −1 and 1, got {values.tolist()!r}")
-    complexity = 2 * np.asarray(optimism, dtype=np.float64) + labels * predictions
+    gained = np.asarray(optimism, dtype=np.float64)
+    complexity = 2 * gained + labels * predictions
+    if not np.all(np.abs(complexity) <= 1 + 1e-12):
+        raise ValueError(
+            "optimism must be in 0–1 units, so that 2 optimism + mean_label · mean_prediction is a correlation between "
+            f"-1 and 1, got {gained.tolist()}"
+        )
     return permutation_bound(in_sample=in_sample, complexity=complexity, n=n, delta=delta)
 
 

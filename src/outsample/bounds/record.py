@@ -145,7 +145,7 @@ def check_rate(error: ArrayLike, name: str = "in_sample") -> Numbers:
     rate = np.asarray(error, dtype=np.float64)
     if not np.all((rate >= 0) & (rate <= 1)):
         raise ValueError(
-            f"{name} must be an error rate between 0 and 1, got {error!r}; squared errors of ±1 labels are four "
+            f"{name} must be an error rate between 0 and 1, got {rate.tolist()}; squared errors of ±1 labels are four "
             "times as large: use from_squared_units"
         )
     return as_number(rate)
@@ -155,5 +155,5 @@ def check_complexity(complexity: ArrayLike) -> Numbers:
     """A mean correlation of labels and hypotheses, or one per model."""
     values = np.asarray(complexity, dtype=np.float64)
     if not np.all(np.abs(values) <= 1 + 1e-12):
-        raise ValueError(f"complexity must be a correlation between -1 and 1, got {complexity!r}")
+        raise ValueError(f"complexity must be a correlation between -1 and 1, got {values.tolist()}")
     return as_number(values)

@@ -131,8 +131,8 @@ def vc_complexity(*, dimension: ArrayLike, n: int, scheme: str = "rademacher", m
 def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Bound:
     """e_in + √((V ln(2en/V) + ln(4/δ))/n), V the VC dimension.
 
-    From P[sup (e_out − e_in) > ε] ≤ 4 E S(2n) e^{−nε²} and Sauer's S(2n) ≤ (2en/V)^V; where V exceeds 2n every
-    one of the 2^{2n} labellings may occur.
+    From P[sup (e_out − e_in) > ε] ≤ 4 E S(2n) e^{−nε²} and Sauer's S(2n) ≤ (2en/V)^V, or 2^{2n}, the number of all
+    labellings, where that is less: for V above about two thirds of n.
 
     Parameters
     ----------
@@ -164,11 +164,13 @@ def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float
 
 
 def log_growth(dimension: ArrayLike, n: int) -> Numbers:
-    """Sauer's upper bound V ln(en/V) on the logarithm of the number of labellings of n points; n ln 2 where V ≥ n."""
+    """Sauer's upper bound V ln(en/V) on the logarithm of the number of labellings of n points; n ln 2 where less."""
     V = np.asarray(dimension, dtype=np.float64)
     if not np.all(V >= 1):
         raise ValueError(f"dimension must be at least 1, got {dimension!r}")
-    return as_number(np.where(n > V, V * (1 + np.log(n / V)), n * math.log(2)))
+    # Beyond a third of n, V ln(en/V) exceeds the logarithm of all 2ⁿ labellings.
+    most = np.minimum(V, n)
+    return as_number(np.minimum(most * (1 + np.log(n / most)), n * math.log(2)))
 
 
 def log_dichotomies(n: int, dimension: int) -> float:

@@ -12,7 +12,7 @@ from outsample.curve.left_out import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import encode
 from outsample.data.samples import as_weight
-from outsample.data.tables import as_table, n_rows
+from outsample.data.tables import Table, as_table, n_columns, n_rows
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats
 
@@ -56,6 +56,18 @@ class ValidationSet(Criterion):
         self._weight()
         if problem.path.pairwise:
             raise ValueError("ValidationSet: X of pairs of rows has no column for the rows of a validation set")
+        self._check_columns(problem.X)
+
+    def _check_columns(self, X: Table) -> None:
+        """Not every path asks: one that multiplies by coefficients would take a single column for all of them."""
+        given, fitted = n_columns(as_table(self.X)), n_columns(X)
+        if given != fitted:
+            raise ValueError(f"ValidationSet: X has {given} columns, the data have {fitted}")
+        names, fitted_names = (list(getattr(table, "columns", ())) for table in (self.X, X))
+        if names and fitted_names and names != fitted_names:
+            raise ValueError(
+                f"ValidationSet: X has columns {names[:9]}, the data have {fitted_names[:9]}, in this order"
+            )
 
     def _labels(self, problem: Problem) -> Array:
         labels, n = np.asarray(self.y), n_rows(as_table(self.X))

@@ -145,8 +145,8 @@ def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **opti
     """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
 
     The labels of a random half are flipped; with e' the training error on the flipped data, the discrepancy is 1 − 2e'.
-    Of an odd number of rows the smaller half is flipped, which makes the value too large by up to 1/n. One draw by
-    default.
+    Of an odd number of rows the smaller half is flipped, and the value differs from the discrepancy by at most 1/n, to
+    either side. One draw by default.
 
     Parameters
     ----------
@@ -408,6 +408,8 @@ def posed_problem(
 
 def check_two_classes(kind: str, n_classes: int | None) -> None:
     """Raise ValueError unless there are two classes."""
+    if n_classes == 1:
+        raise ValueError(f"{kind} is defined for two classes, y is constant: it has one class only")
     if n_classes != 2:
         raise ValueError(
             f"{kind} is defined for two classes, y has {n_classes}; with more classes use "

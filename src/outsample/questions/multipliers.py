@@ -196,6 +196,9 @@ class _WeightedFits:
 
     def _correlations(self, multipliers: Floats, i: int) -> Floats:
         codes, size = (multipliers > 0).astype(np.intp), np.abs(multipliers)
+        if (codes == codes[0]).all():
+            # Many classifiers refuse labels of one class, which a constant fits.
+            return np.full(len(self.params), size.mean())
         found = []
         for params in self.params:
             model = seeded(with_params(self.estimator, params), child_integer(self.seed, LEARNER_DRAWS, i))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,13 @@ from threadpoolctl import threadpool_limits
 
 import outsample
 from outsample.running.arrays import Array, Floats
-from outsample.running.workers import results_of
-from outsample.studies.result import File, Finding, StudyResult, save
+from outsample.running.progress import Progress
+from outsample.running.store import common_facts, finished_units
+from outsample.studies.result import Draw, File, Finding, StudyResult, legend_below, save
 from outsample.studies.study import study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRAINING_SETS_FOR_EXPECTATION = 500
 POINTS_FOR_TRUE_ERROR = 20_000
@@ -99,12 +103,20 @@ def usual_criteria() -> dict[str, tuple[Any, str]]:
 
 
 @study("problems", n=5)
-def coverage(n: int = 60, seed: int = 0, level: float = 0.9, n_jobs: int | None = None, out: File = None) -> str:
+def coverage(
+    n: int = 60,
+    seed: int = 0,
+    level: float = 0.9,
+    store: File = None,
+    out: File = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> str:
     """Coverage of nominal intervals on simulated data with known truth."""
-    frame = coverage_study(n, level, random_state=seed, n_jobs=n_jobs)
+    frame = coverage_study(n, level, random_state=seed, n_jobs=n_jobs, store=store, progress=progress)
     table = frame.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     title = f"nominal {level:.0%} intervals over {n} data sets per simulation"
-    save(StudyResult("coverage", title, tuple(_findings(frame))), out)
+    save(StudyResult("coverage", title, tuple(_findings(frame)), draw=_draw(frame, level)), out)
     return f"{title}\n{table}"
 
 
@@ -115,6 +127,28 @@ def _findings(frame: pd.DataFrame) -> Iterator[Finding]:
             yield Finding(f"{simulation}: {column}", interval, column, float(value))
 
 
+def _draw(frame: pd.DataFrame, level: float) -> Draw:
+    """One panel per simulation: the coverage of both truths by each interval, and the level asked for."""
+
+    def draw(figure: Figure) -> None:
+        figure.set_size_inches(9.0, 6.0)
+        simulations = list(dict.fromkeys(frame["simulation"]))
+        axes = figure.subplots(1, len(simulations), squeeze=False)[0]
+        for ax, simulation in zip(axes, simulations, strict=True):
+            own = frame[frame["simulation"] == simulation]
+            for shift, truth, error in ((-0.12, "this model", "± this"), (0.12, "expected", "± expected")):
+                places = np.arange(len(own)) + shift
+                label = f"of the error of {truth}" if truth == "this model" else "of the expected error"
+                ax.errorbar(own[truth], places, xerr=own[error], fmt="o", markersize=4, label=label)
+            ax.axvline(level, color="black", linestyle="--", label="level asked for")
+            ax.set_yticks(range(len(own)), list(own["interval"]), fontsize="small")
+            ax.invert_yaxis()
+            ax.set(title=simulation, xlabel="coverage")
+        legend_below(figure)
+
+    return draw
+
+
 def coverage_study(
     n_problems: int = 60,
     level: float = 0.9,
@@ -122,6 +156,8 @@ def coverage_study(
     criteria: Mapping[str, tuple[Any, str]] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    store: File = None,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Coverage of the intervals of many criteria over simulated data sets.
 
@@ -132,6 +168,7 @@ def coverage_study(
     simulations : by default a linear-Gaussian regression and a logistic classification.
     criteria : name → (criterion, "calibrated", "normal" or "hoeffding"); by default `usual_criteria()`. Hoeffding's
         intervals are left out where the loss is not zero-one.
+    store, n_jobs, progress : see `running.store.finished_units`.
 
     Returns
     -------
@@ -141,16 +178,28 @@ def coverage_study(
     """
     simulations = (linear_gaussian(), logistic()) if simulations is None else simulations
     criteria = usual_criteria() if criteria is None else criteria
+    seeds = [np.random.SeedSequence([random_state, s]).spawn(n_problems + 1) for s in range(len(simulations))]
+    units = finished_units(
+        _one_data_set,
+        [
+            (simulation, criteria, level, seed)
+            for simulation, own in zip(simulations, seeds, strict=True)
+            for seed in own[:-1]
+        ],
+        [f"{s}/{simulation.name}/{k}" for s, simulation in enumerate(simulations) for k in range(n_problems)],
+        facts=common_facts(random_state, study="coverage", level=level, criteria=[repr(c) for c in criteria.items()]),
+        store=store,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     rows: list[dict[str, Any]] = []
-    for s, simulation in enumerate(simulations):
-        seeds = np.random.SeedSequence([random_state, s]).spawn(n_problems + 1)
-        expected = _expected_error(simulation, seeds[-1])
-        tasks = [(simulation, criteria, level, seed) for seed in seeds[:-1]]
-        work = list(results_of(_one_data_set, tasks, n_jobs))
-        truths = np.array([truth for truth, _ in work])
-        for name in work[0][1]:
-            found = np.array([intervals[name] for _, intervals in work])
-            rows.append({"simulation": simulation.name, "interval": name} | _coverage(found, truths, expected))
+    for s, (simulation, own) in enumerate(zip(simulations, seeds, strict=True)):
+        expected = _expected_error(simulation, own[-1])
+        work = units[s * n_problems : (s + 1) * n_problems]
+        truths = np.array([truth[0] for truth, _ in work])
+        for name, found in zip(criteria, np.stack([intervals for _, intervals in work], axis=1), strict=True):
+            if not np.isnan(found).all():
+                rows.append({"simulation": simulation.name, "interval": name} | _coverage(found, truths, expected))
     return pd.DataFrame(rows)
 
 
@@ -163,21 +212,21 @@ def _expected_error(simulation: Simulation, seed: np.random.SeedSequence) -> flo
 
 def _one_data_set(
     simulation: Simulation, criteria: Mapping[str, tuple[Any, str]], level: float, seed: np.random.SeedSequence
-) -> tuple[float, dict[str, tuple[float, float, float]]]:
-    """(true error of the fit to all rows, name → (estimate, low, high))."""
+) -> tuple[Floats, Floats]:
+    """(true error of the fit to all rows, (1,); estimate, low and high of every interval, nan where it has none)."""
     X, y = simulation.draw(np.random.default_rng(seed))
-    intervals = {}
+    intervals = np.full((len(criteria), 3), np.nan)
     known: dict[int, Any] = {}
     with threadpool_limits(1):
-        for name, (criterion, method) in criteria.items():
+        for k, (criterion, method) in enumerate(criteria.values()):
             if id(criterion) not in known:
                 known[id(criterion)] = outsample.estimate(
                     simulation.learner, X, y, criterion=criterion, random_state=int(seed.generate_state(1)[0])
                 )
             result = known[id(criterion)]
             if method != "hoeffding" or result.loss == "zero-one":
-                intervals[name] = (result.out_sample, *result.interval(level, method))
-        return simulation.true_error(clone(simulation.learner).fit(X, y)), intervals
+                intervals[k] = (result.out_sample, *result.interval(level, method))
+        return np.array([simulation.true_error(clone(simulation.learner).fit(X, y))]), intervals
 
 
 def _coverage(found: Floats, truths: Floats, expected: float) -> dict[str, float]:

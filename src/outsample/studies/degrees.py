@@ -105,7 +105,9 @@ def _draw(data: Points, found: Validation) -> Draw:
         for name, label in (("in_sample", "training"), ("out_sample", "validation")):
             # A risk of zero has no place on a logarithmic axis.
             risks.plot(list(DEGREES), np.maximum(getattr(found.curve, name), 1e-6), "o-", label=label)
-        risks.set(yscale="log", xlabel="degree", ylabel="risk (zero drawn as 1e-6)")
+        risks.set(
+            title="risks on one of the data sets", yscale="log", xlabel="degree", ylabel="risk (zero drawn as 1e-6)"
+        )
         risks.legend()
         X, y, X_validation, y_validation = data
         line = np.linspace(-1, 1, 300)[:, None]
@@ -115,7 +117,9 @@ def _draw(data: Points, found: Validation) -> Draw:
             fits.plot(line[:, 0], model.predict(line), linewidth=wide, label=f"degree {degree}")
         fits.plot(X[:, 0], y, "o", color="tab:blue", label="training set")
         fits.plot(X_validation[:, 0], y_validation, "o", color="tab:orange", label="validation set")
-        fits.set(ylim=(min(y.min(), y_validation.min()) - 1, max(y.max(), y_validation.max()) + 1))
-        fits.legend(fontsize="small")
+        lowest, highest = min(y.min(), y_validation.min()) - 1, max(y.max(), y_validation.max()) + 1
+        fits.set(title="its fits; the chosen degree is thick", xlabel="x", ylabel="y", ylim=(lowest, highest))
+        fits.locator_params(axis="x", nbins=5)
+        fits.legend(fontsize="small", loc="lower right")
 
     return draw

@@ -92,6 +92,7 @@ def _findings(case: str, e_in: float, permuted: Floats, optimism: Floats) -> tup
 
 def _draw(said: Array) -> Draw:
     def draw(figure: Figure) -> None:
+        figure.set_size_inches(9.0, 3.0)
         axes = figure.subplots(1, 2)
         for ax, labels, rule, title in zip(
             axes, (FEMALE, SHOWN), said, ("the labels as they are", "permuted labels"), strict=False
@@ -101,6 +102,7 @@ def _draw(said: Array) -> Draw:
                     _face(ax, 4 * side + k % 3, -(k // 3), FACES[i], boxed=rule[i] == 1)
             ax.set(title=f"{title}: left men, right women", xlim=(-0.7, 6.7), ylim=(-2.8, 0.8), aspect="equal")
             ax.axis("off")
+        figure.supxlabel("a red box: the rule learned from these labels takes the face for female", fontsize="small")
 
     return draw
 

@@ -30,13 +30,12 @@ from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.error_curves import Models, Neighbors, Trees
 from outsample.studies.real_data import PLENTY
-from outsample.studies.result import Draw, File, StudyResult, findings_of, save
+from outsample.studies.result import File, StudyResult, drawn_findings, findings_of, save
 from outsample.studies.splits import (
     Regrets,
     claim_lines,
     last_minimum,
     real_sets,
-    regret_drawing,
     regret_findings,
     train_and_test,
 )
@@ -118,8 +117,8 @@ def criteria(
     found = {(title, learner): Regrets(METHODS, of) for (title, _, learner), of in zip(cases, errors, strict=True)}
     rows = [regret_findings(of, learner, title, None, float("nan")) for (title, learner), of in found.items()]
     title = f"Table 5 for our criteria, {N_FITS} fits each, over {n} splits; LOO-CV has up to {PLENTY}"
-    drawing: Draw = regret_drawing(found)
-    return save(StudyResult("criteria", title, findings_of(rows), tuple(claim_lines(CLAIMS, found)), drawing), out)
+    findings, claims = findings_of(rows), tuple(claim_lines(CLAIMS, found))
+    return save(StudyResult("criteria", title, findings, claims, drawn_findings(findings, "regret")), out)
 
 
 def _one(data: Dataset, name: str, seed: int, s: int) -> tuple[Array]:

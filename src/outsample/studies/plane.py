@@ -12,16 +12,12 @@ paper's regrets of a quarter at every level of noise are made of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from outsample.datasets import PlaneProblem, plane_problem
 from outsample.running.progress import Progress
-from outsample.studies.result import Draw, File, StudyResult, findings_of, save
-from outsample.studies.splits import Budget, Regrets, Work, claim_lines, regret_findings, regrets
+from outsample.studies.result import File, StudyResult, drawn_findings, findings_of, save
+from outsample.studies.splits import Budget, Work, claim_lines, regret_findings, regrets
 from outsample.studies.study import study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HELD_OUT = ", held out"
 """After the name of a learner: models are judged on a quarter of the points."""
@@ -147,19 +143,5 @@ def _plane_study(
     claims = [(learner + judge, "Perm.", other) for learner, judge in shown for other in ("LOO-CV", "Rad.")]
     own = "The region is this library's own, so the pattern is comparable, the digits are not."
     notes = (own, *claim_lines(claims, results))
-    return StudyResult(name, title, findings_of(rows), notes, _draw(results, list(problems)))
-
-
-def _draw(results: dict[tuple[str, str], Regrets], cases: list[str]) -> Draw:
-    def draw(figure: Figure) -> None:
-        learners = list(dict.fromkeys(learner for _, learner in results))
-        axes = figure.subplots(1, len(learners))
-        for ax, learner in zip(axes, learners, strict=True):
-            for method in results[cases[0], learner].methods:
-                values, errors = zip(*(results[case, learner].regret(method) for case in cases), strict=True)
-                ax.errorbar(range(len(cases)), values, yerr=errors, label=method)
-            ax.set_xticks(range(len(cases)), cases, rotation=45, ha="right")
-            ax.set(title=learner, ylabel="regret")
-        axes[0].legend()
-
-    return draw
+    findings = findings_of(rows)
+    return StudyResult(name, title, findings, notes, drawn_findings(findings, "regret", joined=True))

@@ -29,7 +29,7 @@ from outsample.studies.legendre import (
     trials,
     variances,
 )
-from outsample.studies.result import Draw, File, Finding, StudyResult, findings_of, save
+from outsample.studies.result import Draw, File, Finding, StudyResult, drawn_findings, findings_of, save
 from outsample.studies.study import study
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def table4(
     ridge = trials(RIDGE, n, seed, store=store, n_jobs=n_jobs, progress=progress)
     rows = _regrets(ridge, "λ without 0", *REGRETS_WITHOUT_0)
     title = f"Table 4: regret of penalty selection without λ = 0 over {n} trials [paper]"
-    return save(StudyResult("table4", title, findings_of([rows])), out)
+    findings = findings_of([rows])
+    return save(StudyResult("table4", title, findings, draw=drawn_findings(findings, "regret")), out)
 
 
 @study("trials", n=20_000)
@@ -191,8 +192,9 @@ def _draw_means(both: list[Trials]) -> Draw:
             for c, method in enumerate(ALONG):
                 style = "k--" if method == "true error" else "-"
                 ax.semilogy(found.setting.models[models], average[models, c], style, label=method)
-        axes[0].set(xlabel="order", ylabel="mean squared error", ylim=(0.3, 30))
-        axes[1].set(xlabel="λ/N", xscale="log", ylim=(0.3, 30))
+        axes[0].set(title="least squares", xlabel="order", ylabel="mean squared error", ylim=(0.3, 30))
+        axes[0].set_xticks(range(0, 21, 5))
+        axes[1].set(title="ridge regression", xlabel="λ/N", xscale="log", ylabel="mean squared error", ylim=(0.3, 30))
         axes[0].legend()
 
     return draw

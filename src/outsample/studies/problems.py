@@ -89,8 +89,11 @@ def figure4(
         ax = figure.subplots()
         shown = region.reshape(300, 300).T
         ax.imshow(shown, origin="lower", extent=(0, 1, 0, 1), cmap="Greens", vmin=0, vmax=2, aspect="equal")
-        ax.scatter(X[:, 0], X[:, 1], c=np.where(y == 1, "tab:green", "black"), s=6)
-        ax.set(title="our region: +1 in green")
+        for label, colour, mark in ((1, "darkgreen", "^"), (-1, "black", "o")):
+            shown_points = X[np.where(y == 1, 1, -1) == label]
+            ax.scatter(shown_points[:, 0], shown_points[:, 1], c=colour, marker=mark, s=9, label=f"label {label:+d}")
+        ax.set(xlabel="first coordinate", ylabel="second coordinate", title="+1 in the green region, −1 outside")
+        ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
 
     findings = (Finding("share of the square", "", "positive", float(region.mean())),)
     notes = ("The paper draws its own region and gives no formula; this one is `PlaneProblem`.",)

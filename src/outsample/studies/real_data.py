@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from outsample.checks import one_of, whole_number
 from outsample.datasets import Dataset, PlaneProblem, plane_problem
 from outsample.running.progress import Progress
-from outsample.studies.result import File, StudyResult, findings_of, save
+from outsample.studies.result import File, StudyResult, drawn_findings, findings_of, save
 from outsample.studies.splits import (
     LEARNERS,
     Budget,
@@ -22,7 +22,6 @@ from outsample.studies.splits import (
     Work,
     claim_lines,
     real_sets,
-    regret_drawing,
     regret_findings,
     regrets,
 )
@@ -185,7 +184,8 @@ def _result(
         if of == learner
     ]
     notes = (AGREEMENT, *claim_lines(claims, results))
-    return StudyResult(name, title, findings_of(rows), notes, regret_drawing(results))
+    findings = findings_of(rows)
+    return StudyResult(name, title, findings, notes, drawn_findings(findings, "regret"))
 
 
 def _band(case: str) -> float:

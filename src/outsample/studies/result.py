@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Draws a figure of a study on an empty matplotlib figure.
@@ -140,7 +142,7 @@ class StudyResult:
         self.to_frame().to_csv(files[0], index=False)
         files[1].write_text(f"{self}\n", encoding="utf-8")
         files.append(home / f"{self.name}.png")
-        _save(self.draw or drawn_findings(self.findings), files[-1])
+        _save(self.draw or drawn_findings(self.findings), self.title, files[-1])
         return files
 
 
@@ -151,29 +153,79 @@ def save(result: StudyResult, out: File) -> StudyResult:
     return result
 
 
-def drawn_findings(findings: Sequence[Finding]) -> Draw:
-    """A figure of any findings: one panel per quantity, one colour per method, the printed values as crosses."""
+WIDTH, HEIGHT = 9.0, 4.5
+"""Size of a figure in inches; a drawing may set another."""
+PRINTED = "printed in the paper"
+LOGARITHMIC = 30.0
+"""Ratio of the largest to the smallest value of a panel above which its axis is logarithmic, if it is its own."""
+
+
+def drawn_findings(findings: Sequence[Finding], value: str = "", *, joined: bool = False) -> Draw:
+    """A figure of any findings: one panel per quantity, one colour per method, the printed values as crosses.
+
+    Parameters
+    ----------
+    findings : what is drawn.
+    value : what the values of all panels are, the label of the vertical axes; "" where every panel has its own.
+    joined : whether cases are steps along a scale, so that a line joins the values of a method.
+    """
 
     def draw(figure: Figure) -> None:
         quantities = list(dict.fromkeys(finding.quantity for finding in findings))
-        columns = min(len(quantities), 3)
-        axes = figure.subplots(-(-len(quantities) // columns), columns, squeeze=False).ravel()
+        methods = list(dict.fromkeys(finding.method for finding in findings))
+        columns = 2 if len(quantities) == 4 else min(len(quantities), 3)
+        lines = -(-len(quantities) // columns)
+        figure.set_size_inches(WIDTH, max(HEIGHT, 3.2 * lines + 0.8))
+        axes = figure.subplots(lines, columns, squeeze=False).ravel()
         for ax, quantity in zip(axes, quantities, strict=False):
             own = [finding for finding in findings if finding.quantity == quantity]
-            cases = list(dict.fromkeys(finding.case for finding in own))
-            for m, method in enumerate(dict.fromkeys(finding.method for finding in own)):
-                shown = [finding for finding in own if finding.method == method]
-                places = [cases.index(finding.case) + 0.1 * m for finding in shown]
-                errors = [0.0 if math.isnan(finding.standard_error) else finding.standard_error for finding in shown]
-                ax.errorbar(places, [finding.ours for finding in shown], yerr=errors, fmt="o", label=method)
-                ax.plot(places, [finding.paper for finding in shown], "kx")
-            ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right", fontsize="small")
-            ax.set(title=quantity)
-            ax.legend(fontsize="small")
+            _panel(ax, own, methods, joined, own_scale=not value)
+            ax.set(title=quantity, ylabel=value)
         for ax in axes[len(quantities) :]:
             ax.set_visible(False)
+        legend_below(figure)
 
     return draw
+
+
+def _panel(ax: Axes, findings: Sequence[Finding], methods: Sequence[str], joined: bool, own_scale: bool) -> None:
+    """Values of one quantity over its cases; a method has the same colour in every panel."""
+    cases = list(dict.fromkeys(finding.case for finding in findings))
+    apart = 0.0 if joined else min(0.15, 0.7 / len(methods))
+    for m, method in enumerate(methods):
+        shown = [finding for finding in findings if finding.method == method]
+        if not shown:
+            continue
+        aside = apart * (m - (len(methods) - 1) / 2)
+        places = [cases.index(finding.case) + aside for finding in shown]
+        errors = [0.0 if math.isnan(finding.standard_error) else finding.standard_error for finding in shown]
+        form: dict[str, Any] = {"color": f"C{m}", "markersize": 5.0}
+        ours = [finding.ours for finding in shown]
+        ax.errorbar(places, ours, yerr=errors, fmt="o-" if joined else "o", label=method, **form)
+        if not all(math.isnan(finding.paper) for finding in shown):
+            ax.plot(places, [finding.paper for finding in shown], "x", label=PRINTED, **form)
+    spans = [(f.ours, 0.0 if math.isnan(f.standard_error) else f.standard_error) for f in findings]
+    values = [value for value, _ in spans if math.isfinite(value)]
+    positive = min((value - error for value, error in spans), default=0.0) > 0
+    if own_scale and positive and max(values) > LOGARITHMIC * min(values):
+        ax.set_yscale("log")
+    ax.set_xticks(range(len(cases)), cases, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
+    ax.set_xlim(-0.6, len(cases) - 0.4)
+
+
+def legend_below(figure: Figure) -> None:
+    """One legend for all panels of a figure, below them, each label once."""
+    from matplotlib.lines import Line2D
+
+    known: dict[str, Any] = {}
+    for ax in figure.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            known.setdefault(label, handle)
+    if PRINTED in known:
+        known[PRINTED] = Line2D([], [], color="black", marker="x", linestyle="none")
+    labels = sorted(known, key=PRINTED.__eq__)
+    if labels:
+        figure.legend([known[label] for label in labels], labels, loc="outside lower center", ncols=6, fontsize="small")
 
 
 def findings_of(rows: Iterable[Finding | Iterable[Finding]]) -> tuple[Finding, ...]:
@@ -184,11 +236,13 @@ def findings_of(rows: Iterable[Finding | Iterable[Finding]]) -> tuple[Finding, .
     return tuple(flat)
 
 
-def _save(draw: Draw, file: Path) -> None:
+def _save(draw: Draw, title: str, file: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     FigureCanvasAgg(figure)
     draw(figure)
+    # What stands in brackets at the end says what the brackets of the text are.
+    figure.suptitle(textwrap.fill(title.partition(" [")[0], 100), fontsize="medium")
     figure.savefig(file, dpi=120)

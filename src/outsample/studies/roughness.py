@@ -112,7 +112,7 @@ def _draw(curves: dict[str, Curves]) -> Draw:
             first = models.least if isinstance(models, Neighbors) else 1
             for method, curve in of.items():
                 ax.plot(first + np.arange(len(curve)), curve, label=method)
-            ax.set(title=learner, xlabel="k" if neighbors else "leaves", ylabel="error")
+            ax.set(title=learner, xlabel="k, number of neighbours" if neighbors else "leaves", ylabel="error rate")
         axes[0].legend()
 
     return draw

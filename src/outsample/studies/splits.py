@@ -8,7 +8,7 @@ by their true or held-out error. Regret is a ratio of means over splits: Σ (e_o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,10 @@ from outsample.running.progress import Progress
 from outsample.running.run import child_generator
 from outsample.running.store import common_facts, finished_units
 from outsample.studies.error_curves import ErrorCurves, Models, Neighbors, Trees
-from outsample.studies.result import Draw, File, Finding
+from outsample.studies.result import File, Finding
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 N_FOLDS = 10
 EQUAL = 1e-12
@@ -263,22 +263,3 @@ def claim_lines(claims: Iterable[tuple[str, str, str]], results: dict[tuple[str,
                 heard[word].append(f"{case} ({lead})")
         told = "; ".join(f"{word}: {', '.join(cases)}" for word, cases in heard.items() if cases)
         yield f"{method} ≤ {other} with {learner}: {told or 'not studied'}"
-
-
-def regret_drawing(results: Mapping[tuple[str, str], Regrets]) -> Draw:
-    """A figure of regrets with standard errors by (data set, learner), one panel per learner."""
-
-    def draw(figure: Figure) -> None:
-        learners = list(dict.fromkeys(learner for _, learner in results))
-        axes = figure.subplots(1, len(learners), squeeze=False)[0]
-        for ax, learner in zip(axes, learners, strict=True):
-            cases = [case for case, of in results if of == learner]
-            for m, method in enumerate(results[cases[0], learner].methods):
-                values, errors = zip(*(results[case, learner].regret(method) for case in cases), strict=True)
-                ax.errorbar([k + 0.12 * m for k in range(len(cases))], values, yerr=errors, fmt="o", label=method)
-            ax.set_xticks(range(len(cases)), cases, rotation=60, ha="right")
-            ax.set(title=learner)
-        axes[0].set(ylabel="regret")
-        axes[0].legend()
-
-    return draw

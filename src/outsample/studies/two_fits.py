@@ -166,14 +166,17 @@ def _draw(x: Floats, y: Floats, permuted: Floats) -> Draw:
         axes = figure.subplots(2, 4, sharex=True, sharey=True)
         line = np.linspace(-1, 1, 200)
         shown = [y, *permuted[:N_SHOWN]]
-        axes[1, 0].set_visible(False)
+        axes[1, 0].axis("off")
         places = [axes[0, 0], *axes[0, 1:], *axes[1, 1:]]
         for ax, labels in zip(places, shown, strict=True):
             ax.plot(x, labels, "k.")
             for name, degree in MODELS.items():
                 weights = _Fit.at(x, degree).weights(labels)
                 ax.plot(line, np.polynomial.legendre.legval(line, weights), label=name)
-        axes[0, 0].set(title="real data", ylim=(y.min() - 1, y.max() + 1))
-        axes[0, 0].legend()
+        axes[0, 0].set(title="real data", xlabel="x", ylabel="y", ylim=(y.min() - 1, y.max() + 1))
+        axes[0, 0].tick_params(labelbottom=True)
+        for k, ax in enumerate(places[1:], start=1):
+            ax.set(title=f"permuted, {k}", xlabel="x" if k > 3 else "")
+        axes[1, 0].legend(*axes[0, 0].get_legend_handles_labels(), loc="center")
 
     return draw
