@@ -87,8 +87,8 @@ class ApproximateLeaveOneOut(Criterion):
             reader = step_that_reads_y(model)
             if reader is not None:
                 raise ValueError(
-                    f'criterion "alo" fits the earlier steps of a pipeline once, to all rows, and {type(reader).__name__} may '
-                    'look at the labels of rows left out; use "kfold" or "race" instead'
+                    f'criterion "alo" fits the earlier steps of a pipeline once, to all rows, and '
+                    f'{type(reader).__name__} may look at the labels of rows left out; use "kfold" or "race" instead'
                 )
 
     def leaves_richest_in_doubt(self, problem: Problem) -> bool:

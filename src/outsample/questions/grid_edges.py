@@ -27,7 +27,9 @@ def edge_in_words(estimator: Any, name: str, chosen: Any, values: Sequence[Any],
     if chosen == min(numbers) and _allowed(estimator, name, chosen, -1, n_samples):
         return f"{name}={chosen} is the smallest value tried, smaller ones may be better"
     if chosen == max(numbers) and _allowed(estimator, name, chosen, 1, n_samples):
-        return f"{name}={chosen} is the largest value tried, larger ones may be better"
+        # Beside numbers None stands for no limit: that was tried as well.
+        largest = "number tried beside None" if any(value is None for value in values) else "value tried"
+        return f"{name}={chosen} is the largest {largest}, larger ones may be better"
     return ""
 
 
