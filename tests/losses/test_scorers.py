@@ -480,3 +480,18 @@ def test_guesses_of_numbers_against_their_definitions():
     for name, value in expected.items():
         loss, _ = choose_loss(name, as_target(y, DummyRegressor(), len(y)), DummyRegressor())
         assert loss.reported(loss.guessing(y)) == pytest.approx(value, abs=1e-12)
+
+
+NAMES = {
+    "fbeta_score(beta=2)": make_scorer(fbeta_score, beta=2),
+    "neg_mean_pinball_loss(alpha=0.9)": make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False),
+    "accuracy_score": make_scorer(accuracy_score),
+    "mine": make_scorer(lambda y, said: 0.0),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scorers_are_called_by_their_functions(name):
+    y, learner = np.tile([0, 1], 10), DummyRegressor() if "pinball" in name else DummyClassifier()
+    loss, _ = choose_loss(NAMES[name], as_target(y, learner, len(y)), learner)
+    assert loss.name == name if name != "mine" else loss.name.startswith("make_scorer(<lambda>")
