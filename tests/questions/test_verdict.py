@@ -11,12 +11,14 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.exceptions import FitFailedWarning
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -479,3 +481,16 @@ def test_a_gain_lost_by_having_chosen_says_where_it_was_measured(table):
     scores = search.cv_results_["mean_test_score"]
     assert scores.max() > scores[4]
     assert "on rows that it did not choose by, it did worse by" in search.verdict_
+
+
+def test_the_number_of_columns_is_no_edge(table):
+    X, y = table
+    forest = ExtraTreesClassifier(30, bootstrap=True, **SEEDED)
+    picked = make_pipeline(StandardScaler(), SelectKBest(k=8), GaussianNB())
+    for learner, name in ((forest, "max_features"), (picked, "selectkbest__k")):
+        model = learner.set_params(**{name: 8}).fit(X, y)
+        assert edge_in_words(learner, name, 8, [2, 4, 8], len(y), model) == ""
+        model = learner.set_params(**{name: 4}).fit(X, y)
+        assert edge_in_words(learner, name, 4, [2, 3, 4], len(y), model).startswith(f"{name}=4 is the largest")
+    said = verdict(picked, {"selectkbest__k": [1, 2, 8]}, (X, y))
+    assert "is the largest value tried" not in said

@@ -123,6 +123,7 @@ class Fitted:
                 groups=self._groups,
                 rule=as_rule(self.rule),
                 honest=getattr(self, "honest_score_", None),
+                fitted=getattr(self, "best_estimator_", None),
             )
         )
 

@@ -88,6 +88,7 @@ class Found:
     plausible : positions of those that may be the best, None where nothing tells.
     values : by parameter, the values that the user listed; without those that were drawn from distributions.
     honest : the error of the search, None where it is not known.
+    fitted : the chosen model, None where it was not fitted to all rows.
     """
 
     outcome: Outcome
@@ -99,6 +100,7 @@ class Found:
     groups: Array | None
     rule: Any
     honest: ErrorEstimate | None = None
+    fitted: Any = None
 
     @property
     def curve(self) -> RiskCurve:
@@ -238,7 +240,7 @@ def _chooses_anew(found: Found) -> bool:
 def _about_edges(found: Found) -> str:
     setting = found.settings[found.chosen]
     said = [
-        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples)
+        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples, found.fitted)
         for name in setting
         if name in found.values
     ]
