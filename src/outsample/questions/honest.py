@@ -29,7 +29,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
 from outsample.curve.error_estimate import ErrorEstimate
-from outsample.curve.left_out import LeftOut
+from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.risk_curve import RiskCurve
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
@@ -146,14 +146,6 @@ def _outside_bags(
     value = float(leader @ weight / weight.sum() + np.nanmean(worse))
     with np.errstate(invalid="ignore"):
         return LeftOut((sums / times)[None], weight), value
-
-
-def times_drawn(n: int, groups: Array | None, rng: np.random.Generator) -> Rows:
-    """How often each of n rows is in a bag of as many, or the group of each in one of as many groups, (n,)."""
-    if groups is None:
-        return np.bincount(rng.integers(n, size=n), minlength=n)
-    names, code = np.unique(groups, return_inverse=True)
-    return times_drawn(len(names), None, rng)[code.reshape(-1)]
 
 
 def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.left_out import LeftOut
+from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
 from outsample.curve.race_record import ALIKE, REMAINED, RaceRecord
@@ -18,7 +18,6 @@ from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.questions.candidates import own_setting, place_among
 from outsample.questions.contest import Outcome
 from outsample.questions.grid_edges import edge_in_words
-from outsample.questions.honest import times_drawn
 from outsample.rules import minimum
 from outsample.running.arrays import Array, Floats, Rows
 
