@@ -185,3 +185,15 @@ def test_the_richest_setting_is_fitted_once_and_the_numbers_are_those_of_approxi
     np.testing.assert_array_equal(ours.curve_.in_sample, named.curve_.in_sample)
     assert named.curve_.n_fits == 5
     assert ours.curve_.n_fits == 5
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc_ovr", "neg_log_loss", "balanced_accuracy"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_scores_of_trees_where_a_class_has_two_rows(scoring, seed):
+    """Labels drawn around a tree lack such a class now and then, and these scores are not defined without it."""
+    y = np.repeat([1, 2, 0], [2, 2, 56])
+    X = np.random.default_rng(seed).normal(size=(60, 3)) + y[:, None]
+    tree, grid = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3]}
+    search = GridSearch(tree, grid, scoring=scoring, random_state=seed).fit(X, y)
+    assert search.curve_.criterion == "rows-and-labels"
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -481,3 +483,18 @@ def test_bad_arguments_of_permutation(arguments, sentence):
 def test_groups_that_cannot_be_kept(criterion, groups, sentence):
     with pytest.raises(ValueError, match=sentence):
         outsample.estimate(KNeighborsClassifier(1), X7, BINARY7, criterion=criterion, groups=groups)
+
+
+def test_no_interval_around_estimates_of_models_that_fit_any_labels():
+    """The estimate is that of guessing, the error of the model far below it: neither end means anything."""
+    X, y = make_classification(150, 8, n_informative=4, class_sep=2, flip_y=0, random_state=0)
+    forest = RandomForestClassifier(20, random_state=0)
+    for loss, why in {"zero-one": "fits permuted labels almost without error", "roc_auc": "no standard error"}.items():
+        found = outsample.estimate(forest, X, y, criterion="permutation", loss=loss, random_state=0)
+        assert found.notes[0].startswith("DEGENERATE: this model fits permuted labels almost without error")
+        with pytest.raises(ValueError, match=f"there is no interval.*{why}"):
+            found.interval()
+    noise = np.random.default_rng(0).permutation(y)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    low, high = outsample.estimate(stump, X, noise, criterion="permutation", random_state=0).interval()
+    assert low < 0.5 < high

@@ -451,3 +451,47 @@ def test_scores_that_stand_for_scikit_learns_have_its_every_digit():
                 warnings.simplefilter("ignore")
                 theirs = [found[0].set_risk(y, p, None) for p in prediction]
                 assert found[0].scored_risk(y, prediction).tolist() == theirs, name
+
+
+GUESSES = {
+    "roc_auc": 0.5,
+    "average_precision": 0.25,
+    "balanced_accuracy": 0.5,
+    "f1": 0.4,
+    "neg_brier_score": -0.25 * 0.75,
+    "matthews_corrcoef": 0,
+}
+
+
+@pytest.mark.parametrize("name", GUESSES)
+def test_guesses_against_their_definitions(name):
+    y = np.repeat([0, 1], [30, 10])
+    loss, _ = choose_loss(name, as_target(y, DummyClassifier(), len(y)), DummyClassifier())
+    assert loss.reported(loss.guessing(y)) == pytest.approx(GUESSES[name])
+
+
+def test_guesses_of_numbers_against_their_definitions():
+    y = np.random.default_rng(0).exponential(size=50)
+    expected = {
+        "r2": 0,
+        "neg_root_mean_squared_error": -np.std(y),
+        "neg_mean_absolute_error": -np.abs(y - np.median(y)).mean(),
+    }
+    for name, value in expected.items():
+        loss, _ = choose_loss(name, as_target(y, DummyRegressor(), len(y)), DummyRegressor())
+        assert loss.reported(loss.guessing(y)) == pytest.approx(value, abs=1e-12)
+
+
+NAMES = {
+    "fbeta_score(beta=2)": make_scorer(fbeta_score, beta=2),
+    "neg_mean_pinball_loss(alpha=0.9)": make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False),
+    "accuracy_score": make_scorer(accuracy_score),
+    "mine": make_scorer(lambda y, said: 0.0),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scorers_are_called_by_their_functions(name):
+    y, learner = np.tile([0, 1], 10), DummyRegressor() if "pinball" in name else DummyClassifier()
+    loss, _ = choose_loss(NAMES[name], as_target(y, learner, len(y)), learner)
+    assert loss.name == name if name != "mine" else loss.name.startswith("make_scorer(<lambda>")

@@ -15,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -220,3 +221,11 @@ def test_bad_models(table, models, error, sentence):
 def test_a_fit_that_fails_names_the_learner(table):
     with pytest.raises(outsample.data.learners.FitError, match="DecisionTreeClassifier, fold 1 of 10"):
         compare_models({"bad": DecisionTreeClassifier(max_leaf_nodes=-1)}, *table, random_state=0)
+
+
+def test_differences_stay_within_the_range_of_the_loss():
+    """Two learners of which one row tells: its quantile of Student's t has one degree of freedom."""
+    X, y = make_classification(250, 10, n_informative=5, n_redundant=0, flip_y=0.05, random_state=1)
+    c = outsample.compare_models({"a": SVC(), "b": GaussianNB()}, X[:16], y[:16], random_state=0)
+    low, high = c.differences()["interval"][0]
+    assert (low, high) == (-1.0, 1.0)

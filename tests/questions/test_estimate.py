@@ -367,6 +367,7 @@ def test_draws_alone_make_no_interval_of_a_score_of_whole_sets(criterion):
 
 
 def test_a_single_draw_makes_no_interval():
-    found = outsample.estimate(DecisionTreeClassifier(), X, BINARY, criterion=Permutation(1), random_state=0)
+    stump, noise = DecisionTreeClassifier(max_depth=1), np.random.default_rng(0).permutation(BINARY)
+    found = outsample.estimate(stump, X, noise, criterion=Permutation(1), random_state=0)
     with pytest.raises(ValueError, match="no interval: criterion 'permutation' drew once"):
         found.interval()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,3 +165,36 @@ def test_label_criteria_have_no_rows_to_correct_with(noise):
     assert not hasattr(search, "honest_score_")
     with pytest.raises(AttributeError, match="honest_score_ needs losses of rows left out"):
         search.honest_score_
+
+
+def test_one_candidate_is_not_corrected():
+    losses = np.random.default_rng(0).exponential(size=(1, 50))
+    for table in (losses, np.repeat(losses, 3, axis=0)):
+        found = corrected_for_choice(curve_of(table, SquaredLoss()), 0, np.random.default_rng(0))
+        assert found.out_sample == pytest.approx(losses.mean(), rel=1e-12)
+
+
+def test_a_candidate_that_a_race_dropped_is_no_better_than_the_chosen_one():
+    """On the only fold it met it lost less than the winner, but more than another one that lost to the winner later."""
+    rng = np.random.default_rng(0)
+    winner = rng.exponential(size=100)
+    dropped = np.where(np.arange(100) < 10, winner - 0.1, np.nan)
+    curve = curve_of(np.stack([winner, dropped]), SquaredLoss())
+    curve = replace(curve, out_sample=np.nanmean([winner, dropped], axis=1))
+    found = corrected_for_choice(curve, 0, np.random.default_rng(0))
+    assert found.out_sample == pytest.approx(winner.mean(), rel=1e-3)
+
+
+def test_rows_of_a_group_are_in_a_bag_together():
+    """Repeating every row five times and naming the copies a group changes the correction by chance of bags only."""
+    losses = (np.random.default_rng(0).random((20, 40)) < 0.5).astype(float)
+    best = int(losses.mean(axis=1).argmin())
+
+    def correction(table, groups):
+        drawn = [np.random.default_rng(seed) for seed in range(5)]
+        found = [corrected_for_choice(curve_of(table, ZeroOneLoss()), best, rng, groups).out_sample for rng in drawn]
+        return np.mean(found) - losses[best].mean()
+
+    alone, copies = correction(losses, None), np.repeat(losses, 5, axis=1)
+    assert correction(copies, np.repeat(np.arange(40), 5)) == pytest.approx(alone, rel=0.1)
+    assert correction(copies, None) < 0.7 * alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier
@@ -598,3 +599,12 @@ def test_penalized_rule_reports_the_oracle_terms(cancer):
         terms.penalized, search.curve_.out_sample + np.sqrt(np.log(np.arange(1, 7)) / (569 / 21))
     )
     assert search.best_params_["max_leaf_nodes"] == 2 + int(np.argmin(terms.penalized))
+
+
+def test_seconds_include_the_look_at_what_auto_should_take():
+    X, y = make_classification(1500, 60, random_state=0)
+    start = time.perf_counter()
+    search = GridSearch(LogisticRegression(), {"C": [0.01, 0.1, 1, 10]}, refit=False, random_state=0).fit(X, y)
+    elapsed = time.perf_counter() - start
+    assert search.curve_.criterion == "alo"
+    assert elapsed / 4 < search.curve_.seconds < elapsed

@@ -11,12 +11,14 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.exceptions import FitFailedWarning
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -242,7 +244,13 @@ def test_criteria_without_rows_and_scikit_learns_loop(table):
         (KNeighborsClassifier(), "n_neighbors", 7, [3, 5, 7], "n_neighbors=7 is the largest value tried"),
         (KNeighborsClassifier(), "n_neighbors", 99, [3, 5, 99], ""),
         (DecisionTreeClassifier(), "max_leaf_nodes", 2, [2, 3, 4], ""),
-        (DecisionTreeClassifier(), "max_depth", 9, [None, 3, 5, 9], "max_depth=9 is the largest value tried"),
+        (
+            DecisionTreeClassifier(),
+            "max_depth",
+            9,
+            [None, 3, 5, 9],
+            "max_depth=9 is the largest number tried beside None",
+        ),
         (DecisionTreeClassifier(), "max_features", 1.0, [0.1, 0.5, 1.0], ""),
         (DecisionTreeClassifier(), "max_features", 0.1, [0.1, 0.5, 1.0], "max_features=0.1 is the smallest"),
         (DecisionTreeClassifier(), "criterion", "gini", ["gini", "entropy", "log_loss"], ""),
@@ -440,3 +448,49 @@ def test_one_fit_tells_about_the_reference_and_all_candidates():
     theirs = among.curve_.left_out.losses[place]
     np.testing.assert_allclose(search._decisive_outcome.reference.losses[0], theirs, rtol=1e-9)
     assert f"{OWN} (ridge__alpha=1.0)" in search.verdict_
+
+
+NOISE = [
+    (LogisticRegression(), {"C": [0.01, 0.1, 1]}, "roc_auc", 0.5),
+    (behind_scaler(SVC()), {"svc__C": [0.1, 1, 10]}, "balanced_accuracy", 0.5),
+    (GaussianNB(), {"var_smoothing": [1e-9, 0.1, 1]}, "neg_log_loss", -0.693),
+    (behind_scaler(SVC()), {"svc__C": [0.1, 1, 10]}, "f1", 0.667),
+    (Ridge(), {"alpha": [0.1, 1, 10]}, None, 0),
+    (RandomForestRegressor(40, **SEEDED), {"min_samples_leaf": [1, 5, 20]}, "r2", 0),
+    (Ridge(), {"alpha": [0.1, 1, 10]}, "neg_mean_absolute_error", None),
+]
+
+
+@pytest.mark.parametrize(("learner", "grid", "scoring", "guess"), NOISE, ids=lambda value: str(value)[:20])
+def test_scores_of_labels_without_information_are_not_better_than_guessing(learner, grid, scoring, guess):
+    rng = np.random.default_rng(3)
+    X, classes = rng.standard_normal((150, 4)), np.tile([0, 1], 75)
+    y = rng.permutation(classes) if is_classifier(learner) else rng.standard_normal(150)
+    said = verdict(learner, grid, (X, y), scoring=scoring)
+    assert said.startswith("Nothing tried is clearly better than guessing (")
+    assert guess is None or f" {guess});" in said.split("guessing")[1]
+    shown = 3 * X[:, 0] + 0.1 * rng.standard_normal(150)
+    there = (shown > 0).astype(int) if is_classifier(learner) else shown
+    assert "guessing" not in verdict(learner, grid, (X, there), scoring=scoring)
+
+
+def test_a_gain_lost_by_having_chosen_says_where_it_was_measured(table):
+    X, _ = table
+    labels = np.random.default_rng(1).integers(0, 2, len(X))
+    search = GridSearch(KNeighborsClassifier(), {"n_neighbors": range(1, 41)}, random_state=0).fit(X, labels)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores.max() > scores[4]
+    assert "on rows that it did not choose by, it did worse by" in search.verdict_
+
+
+def test_the_number_of_columns_is_no_edge(table):
+    X, y = table
+    forest = ExtraTreesClassifier(30, bootstrap=True, **SEEDED)
+    picked = make_pipeline(StandardScaler(), SelectKBest(k=8), GaussianNB())
+    for learner, name in ((forest, "max_features"), (picked, "selectkbest__k")):
+        model = learner.set_params(**{name: 8}).fit(X, y)
+        assert edge_in_words(learner, name, 8, [2, 4, 8], len(y), model) == ""
+        model = learner.set_params(**{name: 4}).fit(X, y)
+        assert edge_in_words(learner, name, 4, [2, 3, 4], len(y), model).startswith(f"{name}=4 is the largest")
+    said = verdict(picked, {"selectkbest__k": [1, 2, 8]}, (X, y))
+    assert "is the largest value tried" not in said

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -267,3 +268,12 @@ def test_page_of_a_saturated_test_says_that_it_cannot_tell(tmp_path):
     assert "p = 1 over" in page
     assert "real labels can hardly do better" in page
     assert "no sign of signal" not in page
+
+
+def test_an_estimate_that_says_nothing_is_not_to_be_relied_on():
+    X, y = IRIS
+    forest = RandomForestClassifier(20, random_state=0)
+    found = outsample.estimate(forest, X, y, criterion="permutation", random_state=0)
+    search = outsample.GridSearch(forest, {"max_depth": [40, 60]}, criterion="permutation", random_state=0).fit(X, y)
+    for page in (report_page(found), report_page(search)):
+        assert "not to be relied on: criterion 'permutation' estimates the error of guessing" in text_of(page)

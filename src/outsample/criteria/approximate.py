@@ -12,6 +12,7 @@ from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
+from outsample.data.steps import step_that_reads_y
 from outsample.evidence.approximations import Approximation, LastSteps
 from outsample.evidence.rows import left_out_losses
 from outsample.evidence.settled import settled_models, settles_together
@@ -31,7 +32,8 @@ class ApproximateLeaveOneOut(Criterion):
 
     Serves LogisticRegression (two and more classes; l2, l1, elastic net), PoissonRegressor, GammaRegressor,
     TweedieRegressor, HuberRegressor, LinearRegression, Ridge, Lasso, ElasticNet, LinearSVC with squared hinge and
-    LinearSVR with squared ε-insensitive loss, alone or at the end of a pipeline, dense or sparse X, with weights.
+    LinearSVR with squared ε-insensitive loss, alone or at the end of a pipeline whose earlier steps ignore y, dense or
+    sparse X, with weights.
     Exact for squared loss with a quadratic penalty, also where all rows together reproduce their labels (as many
     columns as rows, and a small penalty or none). Elsewhere every row has an estimate of how far its left-out
     prediction may be off. As long as that may change the risk by more than 0.5 %, the rows with the largest doubts are
@@ -43,6 +45,7 @@ class ApproximateLeaveOneOut(Criterion):
 
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
     fitted once, to all rows, and not again: a scaler has seen the X of the row left out, but not its label.
+    Steps that look at y are refused: they have seen the label as well.
     `standard_error` is the standard deviation of the left-out losses over √n: it takes them as independent, and its
     interval covers the error averaged over training sets; the error of this one fitted model a little less often.
 
@@ -74,11 +77,18 @@ class ApproximateLeaveOneOut(Criterion):
                 'X: criterion "alo" cannot leave a row out of precomputed kernels and distances; use "loo" or "kfold"'
             )
         for params in _distinct(problem.path.params):
-            tail = last_step(with_params(problem.path.estimator, params))
+            model = with_params(problem.path.estimator, params)
+            tail = last_step(model)
             if not knows(tail):
                 raise ValueError(
                     f'criterion "alo" knows the objectives of {KNOWN} (LinearSVC and LinearSVR with their squared '
                     f'losses), not of {tail!r}; use "loo" or "kfold" instead'
+                )
+            reader = step_that_reads_y(model)
+            if reader is not None:
+                raise ValueError(
+                    f'criterion "alo" fits the earlier steps of a pipeline once, to all rows, and '
+                    f'{type(reader).__name__} may look at the labels of rows left out; use "kfold" or "race" instead'
                 )
 
     def leaves_richest_in_doubt(self, problem: Problem) -> bool:

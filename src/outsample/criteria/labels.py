@@ -33,9 +33,6 @@ from outsample.running.run import LABEL_DRAWS, child_seed
 FIRST_ROUND = 10
 MOST_DRAWS = 1000
 
-# Share of the risk of guessing below which the fit to drawn labels counts as one without error.
-FITS_ANY_LABELS = 0.02
-
 
 @dataclass(frozen=True)
 class LabelCriterion(Criterion):
@@ -122,7 +119,7 @@ class LabelCriterion(Criterion):
         return bool(error <= self.tolerance * problem.scale)
 
     def _record(self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Any) -> RiskCurve:
-        return problem.curve(
+        curve = problem.curve(
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; {self.meaning}",
@@ -130,24 +127,23 @@ class LabelCriterion(Criterion):
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error,
             priced_at_guessing=True,
-            notes=_degeneracy(problem, out_sample, measured.get("draw_in_sample")),
+            guessing=problem.loss.guessing(problem.y, problem.weight),
             **measured,
         )
+        return replace(curve, notes=(*_degeneracy(curve), *curve.notes))
 
 
-def _degeneracy(problem: Problem, out_sample: Floats, draw_in_sample: Floats | None) -> tuple[str, ...]:
+def _degeneracy(curve: RiskCurve) -> tuple[str, ...]:
     """A loud sentence where estimates say nothing: models that fit any labels, or estimates that are all the same."""
-    n, advice = len(out_sample), 'use criterion="auto"'
-    fits_any = 0
-    if draw_in_sample is not None and problem.loss.per_row and problem.scale > 0:
-        fits_any = int((draw_in_sample.mean(axis=0) < FITS_ANY_LABELS * problem.scale).sum())
+    n, advice, out_sample = len(curve), 'use criterion="auto"', curve.out_sample
+    fits_any = int(curve.fits_any_labels.sum())
     if fits_any:
         which = "this model fits" if n == 1 else f"{fits_any} of {n} models fit"
         return (
             f"DEGENERATE: {which} permuted labels almost without error, so that the estimate is that of guessing, "
             f"whatever the data say; {advice}.",
         )
-    if n > 1 and np.ptp(out_sample) <= RELATIVE_ROUNDING * max(problem.scale, np.abs(out_sample).max()):
+    if n > 1 and np.ptp(out_sample) <= RELATIVE_ROUNDING * max(curve.scale, np.abs(out_sample).max()):
         return (f"DEGENERATE: all {n} models have the same estimate, so that nothing tells them apart; {advice}.",)
     return ()
 

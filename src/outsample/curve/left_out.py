@@ -221,6 +221,14 @@ def lengthening(telling: Floats, level: float) -> Floats:
     return np.asarray(stats.t.ppf(level, np.maximum(1.0, telling - 1)) / stats.norm.ppf(level))
 
 
+def times_drawn(n: int, groups: Array | None, rng: np.random.Generator) -> Rows:
+    """How often each of n rows is in a bag of as many, or the group of each in one of as many groups, (n,)."""
+    if groups is None:
+        return np.bincount(rng.integers(n, size=n), minlength=n)
+    names, code = np.unique(groups, return_inverse=True)
+    return times_drawn(len(names), None, rng)[code.reshape(-1)]
+
+
 def _nothing_like(values: Array | None) -> Array | None:
     """As many values as these that stand for none: not a number, −1 for class codes."""
     return None if values is None else np.full_like(values, -1 if values.dtype.kind in "iu" else np.nan)

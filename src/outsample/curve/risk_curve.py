@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
@@ -26,6 +27,10 @@ Rule = Callable[["RiskCurve"], int]
 
 # Models that a printed curve shows, and columns of characters that words may take.
 SHOWN, WIDTH = 16, 95
+
+# Share of the way from the least possible risk to that of guessing, below which the fit to drawn labels counts as one
+# without error.
+FITS_ANY_LABELS = 0.02
 
 HEADS = {
     "in_sample": "in-sample",
@@ -70,6 +75,7 @@ class RiskCurve:
     held_out : number of independent losses in [0, 1] behind out_sample, what Hoeffding's inequality needs; None
         where it does not apply.
     scale : the risk of predicting without looking at X, 0 where it is not known.
+    guessing : the least risk within reach of those who do not look at X, where labels are drawn; nan where not known.
     rounding : risks that are closer than this differ by rounding alone.
     variance_factor : (models,) how much more an estimate varies around the error of the fitted model than rows alone
         would let it, see `data.stability`; None for no more.
@@ -114,6 +120,7 @@ class RiskCurve:
     in_doubt: Floats | None = field(default=None, metadata=_PER_MODEL)
     held_out: float | None = None
     scale: float = 0.0
+    guessing: float = np.nan
     rounding: float = 0.0
     variance_factor: Floats | None = field(default=None, metadata=_PER_MODEL)
     rows_behind: float | None = None
@@ -154,6 +161,14 @@ class RiskCurve:
         if by_fold is None:
             return np.asarray(self.loss.score(self.out_sample))
         return mean_of_known(by_fold) if self.race is not None else np.average(by_fold, axis=1)
+
+    @property
+    def fits_any_labels(self) -> NDArray[np.bool_]:
+        """Which models fit drawn labels almost without error, (models,); none where that is not known."""
+        least = self.loss.range[0]
+        if self.draw_in_sample is None or not np.isfinite(least) or not self.guessing > least:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(self.draw_in_sample.mean(axis=0) - least < FITS_ANY_LABELS * (self.guessing - least))
 
     def take(self, models: Rows) -> RiskCurve:
         """The same models in another order, or some of them."""
@@ -242,7 +257,14 @@ class RiskCurve:
     def _why_no_interval(self, index: int) -> str | None:
         """Why no interval around the estimate of one model can be vouched for; None where one can."""
         error = _entry(self.standard_error, index)
-        if not self.priced_at_guessing or error is None or self.scale - self.out_sample[index] <= 2 * error:
+        if not self.priced_at_guessing or error is None:
+            return None
+        if self.fits_any_labels[index]:
+            return (
+                f"criterion {self.criterion!r} estimates the error of guessing for a model that fits permuted labels "
+                'almost without error, whatever the data say; use criterion="auto"'
+            )
+        if self.guessing - self.out_sample[index] <= 2 * error:
             return None
         return (
             f"criterion {self.criterion!r} measures optimism on labels without information, and this model is better "

@@ -118,6 +118,11 @@ def interval_in_words(estimate: ErrorEstimate) -> str:
     return f" ({100 * LEVEL:.0f} % interval {low.removesuffix(' %')} to {high})"
 
 
+def doubt(estimate: ErrorEstimate) -> str:
+    """Why an estimate is not to be relied on; empty where it is."""
+    return "" if estimate.no_interval is None else f"not to be relied on: {estimate.no_interval}"
+
+
 def expectation(estimate: ErrorEstimate) -> str:
     """What to expect on new data, in words."""
     value, bar = amount(estimate.loss, estimate.out_sample), interval_in_words(estimate)

@@ -57,6 +57,18 @@ def ignores_y(step: Any) -> bool:
     return type(step) is VarianceThreshold or type(step).__module__.startswith(_UNSUPERVISED_MODULES)
 
 
+def step_that_reads_y(estimator: BaseEstimator) -> Any:
+    """The first step before the last one of a pipeline that may look at y when it is fitted; None where none does.
+
+    Pipelines at the end of pipelines are looked into.
+    """
+    if not isinstance(estimator, Pipeline):
+        return None
+    *earlier, (_, tail) = estimator.steps
+    readers = (step for _, step in earlier if not ignores_y(step))
+    return next(readers, step_that_reads_y(tail))
+
+
 def treats_rows_alone(step: Any) -> bool:
     """Whether a transformer learns nothing from X, so that a row's result does not depend on the other rows.
 

@@ -38,7 +38,7 @@ REFITS_AT_MOST = 10
 class LastSteps:
     """The last steps of the models of a problem, unfitted, each with X as the earlier steps hand it on.
 
-    Earlier steps with equal settings are fitted once; they may look at y. Where the path knows the coefficients of all
+    Earlier steps with equal settings are fitted once. Where the path knows the coefficients of all
     models from one pass, they come along.
     """
 

@@ -110,7 +110,8 @@ class _ReferenceFits:
         self.even_from = even_from
 
     def __call__(self, i: int) -> Floats:
-        labels, seeds = self.reference.labels_at(self._levels(i)), [child_integer(self.seed, LEARNER_DRAWS, i)]
+        labels = self.reference.judged_by(self.loss, self.reference.labels_at(self._levels(i)))
+        seeds = [child_integer(self.seed, LEARNER_DRAWS, i)]
         groups = None
         try:
             if self.design.abilities.groups and self.weight is None:
@@ -337,7 +338,8 @@ def has_frequencies(problem: Problem) -> bool:
 def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> float:
     """Risk of predictions on labels that follow the frequencies."""
     if not problem.loss.per_row:
-        return float(problem.loss.risk(frequencies.argmax(axis=1), fitted, problem.weight))
+        likeliest = ClassReference(frequencies).judged_by(problem.loss, frequencies.argmax(axis=1))
+        return float(problem.loss.risk(likeliest, fitted, problem.weight))
     n, n_classes = frequencies.shape
     expected = sum(frequencies[:, c] * problem.loss.pointwise(np.full(n, c), fitted) for c in range(n_classes))
     return float(weighted_mean(np.asarray(expected), problem.weight))

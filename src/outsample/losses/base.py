@@ -205,6 +205,10 @@ class Loss(ABC):
             return self._added_risk(y, np.random.default_rng(0).permutation(y))
         return float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
 
+    def guessing(self, y: Array, weight: Floats | None = None) -> float:
+        """The least risk within reach of those who do not look at X; nan where it is not known."""
+        return self.scale(y, weight) or np.nan
+
     def rounding(self, y: Array) -> float:
         """How much rounding alone may change a risk: what predictions off by 1e-12 of the largest |y| add to it."""
         return self._added_risk(y, y + RELATIVE_ROUNDING * np.abs(y).max())

@@ -85,7 +85,7 @@ def _function_loss(function: Callable[..., Any], target: Target) -> Loss:
     A scorer takes (estimator, X, y). A loss takes (y, prediction) and returns one number per sample, or one for all.
     """
     if n_required_arguments(function) >= 3:
-        return ScorerLoss(function, getattr(function, "__name__", None) or str(function))
+        return ScorerLoss(function, _name_of_scorer(function))
     some = target.values if target.classes is None else target.classes[target.values]
     name = getattr(function, "__name__", type(function).__name__)
     try:
@@ -98,6 +98,20 @@ def _function_loss(function: Callable[..., Any], target: Target) -> Loss:
             f"loss {name!r} must return one number, or one per sample, shape ({len(some)},); it returned {result.shape}"
         )
     return SetFunctionLoss(function) if result.ndim == 0 else CallableLoss(function)
+
+
+def _name_of_scorer(scorer: Callable[..., Any]) -> str:
+    """What results call a scorer that has no name of its own: its function, and the arguments that it passes on.
+
+    Those of a function that is better where it is smaller begin with "neg_", as scikit-learn's own do.
+    """
+    function = getattr(scorer, "_score_func", None)
+    name, passed = getattr(function, "__name__", ""), getattr(scorer, "_kwargs", None)
+    if type(scorer) is not type(get_scorer("accuracy")) or not name.isidentifier() or not isinstance(passed, dict):
+        return getattr(scorer, "__name__", None) or str(scorer)
+    sign = "neg_" if getattr(scorer, "_sign", 1) < 0 else ""
+    arguments = ", ".join(f"{argument}={value!r}" for argument, value in passed.items())
+    return f"{sign}{name}({arguments})" if arguments else sign + name
 
 
 def n_required_arguments(function: Callable[..., Any]) -> int:

@@ -22,7 +22,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer_names
 
 from outsample.data.tables import lend
-from outsample.losses.base import LABELS, Groups, Loss, SufficientStatistic, as_losses
+from outsample.losses.base import LABELS, Groups, Loss, SufficientStatistic, as_losses, class_shares
 from outsample.losses.jackknife import jackknifed
 from outsample.losses.scorers.form import Form
 from outsample.losses.scorers.stand_ins import FrozenPredictions, Recorder
@@ -95,6 +95,17 @@ class SetLoss(Loss):
         lead = np.broadcast_shapes(y.shape[:own], prediction.shape[:said])
         return np.broadcast_to(y, lead + y.shape[own:]), np.broadcast_to(prediction, lead + prediction.shape[said:])
 
+    def guessing(self, y: Array, weight: Floats | None = None) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            risks = [_risk_if_any(self, y, constant, weight) for constant in self._constants(y, weight)]
+        known = [risk for risk in risks if np.isfinite(risk)]
+        return min(known, default=np.nan)
+
+    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
+        """Predictions that are the same for every row and may be the best ones of that kind, as `risk` takes them."""
+        return iter(())
+
     def permuted_mean(self, y: Array, prediction: Array) -> Array | None:
         """Mean risk over all permutations of the labels y, (n[, outputs]); None where no closed form is known."""
         return None
@@ -130,6 +141,24 @@ class SetLoss(Loss):
         return 1
 
 
+def _risk_if_any(loss: SetLoss, y: Array, prediction: Array, weight: Floats | None) -> float:
+    """The risk of one set of predictions; nan where the loss is not defined on them."""
+    try:
+        return float(loss.risk(y, prediction, weight))
+    except Exception:
+        # A user's function may be undefined on predictions that no learner makes.
+        return np.nan
+
+
+def _same_for_every_row(y: Array, classes: Array | None, weight: Floats | None) -> Iterator[Array]:
+    """Each class, or the mean and the median of the labels, for every row."""
+    if classes is None:
+        yield np.broadcast_to(np.average(y, axis=0, weights=weight), y.shape)
+        yield np.broadcast_to(np.median(y, axis=0), y.shape)
+    else:
+        yield from (np.full(len(y), code) for code in range(len(classes)))
+
+
 def _fresh_labels(pool: Array, n: int, weight: Floats | None, rng: np.random.Generator) -> Array:
     """n labels of a pool: permuted where there are n without weights, else drawn with replacement."""
     if weight is not None:
@@ -155,6 +184,9 @@ class SetFunctionLoss(SetLoss):
 
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
+
+    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
+        return _same_for_every_row(y, self.classes, weight)
 
     def takes_weight(self) -> bool:
         try:
@@ -254,6 +286,15 @@ class ScorerLoss(SetLoss):
         if key not in _AGREES:
             _AGREES[key] = known.agrees_with_scorer()
         return known if _AGREES[key] else chosen
+
+    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
+        if self.response == "predict":
+            yield from _same_for_every_row(y, self.classes, weight)
+        elif self.classes is not None:
+            shares = class_shares(y, len(self.classes), weight)
+            shares = shares if self.response == "predict_proba" else np.zeros_like(shares)
+            alike = np.broadcast_to(shares, (len(y), len(shares)))
+            yield alike if self.trailing else alike[:, 1]
 
     def agrees_with_scorer(self) -> bool:
         """Whether the form has the value of the scorer itself on trial: other versions may define a score otherwise."""
@@ -477,6 +518,9 @@ class OwnScore(SetLoss):
     name = "score"
     responses = ("score",)
     reads_predictions = False
+
+    def guessing(self, y: Array, weight: Floats | None = None) -> float:
+        return np.nan
 
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:
         raise TypeError("the estimator's own score is asked of fitted models, not computed from predictions")

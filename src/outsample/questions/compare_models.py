@@ -132,7 +132,7 @@ class ModelComparison:
             "first": [self.names[i] for i, _ in pairs],
             "second": [self.names[j] for _, j in pairs],
             "difference": [d.value for d in found],
-            "interval": [d.interval(LEVEL) for d in found],
+            "interval": [self._possible(*d.interval(LEVEL)) for d in found],
             "p_value": [d.pvalue for d in found],
             "p_holm": holm(np.array([d.pvalue for d in found])),
         }
@@ -149,6 +149,11 @@ class ModelComparison:
         # A score is reported with its own sign; a difference of scores has the sign of the score.
         sign = float(self.curve.loss.reported(1.0)) - float(self.curve.loss.reported(0.0))
         return replace(found, value=sign * found.value)
+
+    def _possible(self, low: float, high: float) -> tuple[float, float]:
+        """The part of an interval that differences can have, given the range of the loss."""
+        least, greatest = self.curve.loss.range
+        return max(low, least - greatest), min(high, greatest - least)
 
     @property
     def _left_out(self) -> Any:

@@ -5,6 +5,7 @@ Searches and comparisons of criteria both go this way.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ class Outcome:
     default : position of the estimator's own setting in the user's order; None where it did not take part.
     reference : what the estimator's own setting lost on rows left out, where it was tried beside the candidates.
     untried : why it was not tried, as the end of a sentence; empty where nobody asked for it.
+    guessing : the least risk within reach of those who do not look at X; nan where it is not known.
     """
 
     curve: RiskCurve
@@ -60,6 +62,7 @@ class Outcome:
     default: int | None = None
     reference: LeftOut | None = None
     untried: str = ""
+    guessing: float = np.nan
 
     @property
     def best_position(self) -> int:
@@ -94,14 +97,17 @@ def judged(
     posed: list[tuple[Problem, Branch]], criterion: Criterion, error_score: float | str, default: int | None = None
 ) -> tuple[RiskCurve, Positions, Criterion]:
     """(curve over all settings, where each stands in the user's order, the criterion that was settled on)."""
+    start = time.perf_counter()
     criterion, remarks, n_fits = criterion.settled([problem for problem, _ in posed])
+    seconds = time.perf_counter() - start
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
         if criterion.joint:
             curve, positions = _raced(posed, criterion, error_score, default)
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
-    return replace(curve, notes=(*remarks, *curve.notes), n_fits=n_fits + curve.n_fits), positions, criterion
+    spent: dict[str, Any] = {"n_fits": n_fits + curve.n_fits, "seconds": seconds + curve.seconds}
+    return replace(curve, notes=(*remarks, *curve.notes), **spent), positions, criterion
 
 
 def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: Rule) -> int:

@@ -82,7 +82,7 @@ class Fitted:
 
     def _corrected_for_choice(self) -> ErrorEstimate:
         curve, place = self.curve_, self._decisive_outcome.model_at(self.best_index_)
-        found = corrected_for_choice(curve, place, np.random.default_rng(0))
+        found = corrected_for_choice(curve, place, np.random.default_rng(0), self._groups)
         if found is None:
             raise AttributeError(
                 f"honest_score_ needs losses of rows left out, which criterion {curve.criterion!r} does not have here; "
@@ -122,6 +122,8 @@ class Fitted:
                 values=self._listed_values(),
                 groups=self._groups,
                 rule=as_rule(self.rule),
+                honest=getattr(self, "honest_score_", None),
+                fitted=getattr(self, "best_estimator_", None),
             )
         )
 

@@ -6,28 +6,39 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 
 # Values from which a parameter has an inside and edges.
 FEWEST_VALUES = 3
-# Parameters that no fit allows to exceed the number of rows.
+# Parameters that no fit allows to exceed the number of rows, or that of the columns a step gets; components of kernels
+# and dictionaries may be more than columns.
 AT_MOST_ROWS = ("n_neighbors",)
+AT_MOST_COLUMNS = ("max_features", "k", "n_features_to_select")
+COMPONENTS_OF_COLUMNS = (PCA, IncrementalPCA, TruncatedSVD, PLSRegression)
 
 
-def edge_in_words(estimator: Any, name: str, chosen: Any, values: Sequence[Any], n_samples: int) -> str:
+def edge_in_words(
+    estimator: Any, name: str, chosen: Any, values: Sequence[Any], n_samples: int, fitted: Any = None
+) -> str:
     """Which side of the grid a value is at the edge of, as the end of a sentence; empty where there is nothing to say.
 
     Parameters
     ----------
     name : of the parameter, as in a grid: parameters of steps have a prefix.
     values : those that were tried.
+    fitted : the estimator with the chosen value, fitted; None where it was not.
     """
     numbers = [value for value in values if _is_number(value)]
     if not _is_number(chosen) or len(set(numbers)) < FEWEST_VALUES:
         return ""
     if chosen == min(numbers) and _allowed(estimator, name, chosen, -1, n_samples):
         return f"{name}={chosen} is the smallest value tried, smaller ones may be better"
-    if chosen == max(numbers) and _allowed(estimator, name, chosen, 1, n_samples):
-        return f"{name}={chosen} is the largest value tried, larger ones may be better"
+    all_columns = isinstance(chosen, int | np.integer) and _takes_all_columns(fitted, name, int(chosen))
+    if chosen == max(numbers) and not all_columns and _allowed(estimator, name, chosen, 1, n_samples):
+        # Beside numbers None stands for no limit: that was tried as well.
+        largest = "number tried beside None" if any(value is None for value in values) else "value tried"
+        return f"{name}={chosen} is the largest {largest}, larger ones may be better"
     return ""
 
 
@@ -50,16 +61,29 @@ def _allowed(estimator: Any, name: str, value: Any, side: int, n_samples: int) -
 
 def _ranges(estimator: Any, owners: list[str], name: str, value: Any) -> list[Any] | None:
     """The ranges that a learner of scikit-learn declares for numbers of this kind; None where it declares nothing."""
-    learner = estimator
-    for owner in owners:
-        known = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
-        learner = known.get(owner, dict(getattr(learner, "steps", None) or []).get(owner))
-    declared = getattr(learner, "_parameter_constraints", None)
+    declared = getattr(_owned(estimator, owners), "_parameter_constraints", None)
     if not isinstance(declared, dict) or not isinstance(declared.get(name), list):
         return None
     ranges = [each for each in declared[name] if hasattr(each, "left") and hasattr(each, "closed")]
     kinds = [each for each in ranges if isinstance(value, each.type)]
     return kinds or None
+
+
+def _owned(learner: Any, owners: list[str]) -> Any:
+    """What the parameters of a learner lead to: itself, a step of a pipeline, a step of that; None if nothing."""
+    for owner in owners:
+        known = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
+        learner = known.get(owner, dict(getattr(learner, "steps", None) or []).get(owner))
+    return learner
+
+
+def _takes_all_columns(fitted: Any, name: str, value: int) -> bool:
+    """Whether a fitted step has no more columns than the value of a parameter that counts columns."""
+    *owners, own_name = name.split("__")
+    step = _owned(fitted, owners)
+    counts = own_name in AT_MOST_COLUMNS or (own_name == "n_components" and isinstance(step, COMPONENTS_OF_COLUMNS))
+    columns = getattr(step, "n_features_in_", None)
+    return counts and columns is not None and value >= columns
 
 
 def _beyond(found: Any, further: Any, side: int, whole: bool) -> bool:

@@ -29,11 +29,11 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
 from outsample.curve.error_estimate import ErrorEstimate
-from outsample.curve.left_out import LeftOut
+from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.risk_curve import RiskCurve
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
-from outsample.running.arrays import Floats, Rows
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.run import child_generator
 
 METHODS = ("nested", "permutation", "bootstrap", "tibshirani")
@@ -65,17 +65,25 @@ def honest_score(
     return _search_as_learner(method, search, learner, question)
 
 
-def corrected_for_choice(curve: RiskCurve, best: int, rng: np.random.Generator) -> ErrorEstimate | None:
+def corrected_for_choice(
+    curve: RiskCurve, best: int, rng: np.random.Generator, groups: Array | None = None
+) -> ErrorEstimate | None:
     """The chosen model's error, corrected for having chosen it, from the losses of rows left out; None without them.
 
-    Bags of rows are drawn; on each, the model of least mean loss is chosen and judged by its mean over the rows outside
-    the bag. Where a race dropped a candidate, its loss on the rows it did not meet is taken as the leader's plus what
-    it lost more on those that both met. The standard error is that of the chosen model, or of all choices if larger.
+    Bags of rows are drawn; on each, the model of least mean loss is chosen and judged on the rows outside the bag. What
+    it loses there more than the chosen model, on average over bags, is the correction. Where a race dropped a
+    candidate, its loss on the rows it did not meet is taken as the chosen model's plus what it lost more on those that
+    both met; where it lost less on those few, which was not enough to stay, it is taken to lose as much on average. The
+    standard error is that of the chosen model, or of all choices if larger.
+
+    Parameters
+    ----------
+    groups : (n,) rows that belong together, which bags take or leave together; None where each is alone.
     """
     table = _complete_losses(curve, best)
     if table is None:
         return None
-    of_search, value = _outside_bags(*table, rng)
+    of_search, value = _outside_bags(*table, rng, None if groups is None else groups[_rows_of(curve, best)])
     found = _with_out_sample(curve, best, value, "bootstrap-bias-corrected cross-validation")
     return _with_spread(found, of_search)
 
@@ -91,40 +99,53 @@ def _with_spread(found: ErrorEstimate, of_search: LeftOut) -> ErrorEstimate:
     return replace(found, standard_error=error, telling_rows=None if found.telling_rows is None else telling)
 
 
-def _complete_losses(curve: RiskCurve, best: int) -> tuple[Floats, Floats] | None:
-    """(losses (models, rows), weights (rows,)) of the rows that the chosen model left out, without holes."""
+def _complete_losses(curve: RiskCurve, best: int) -> tuple[Floats, Floats, Floats] | None:
+    """(losses (models, rows), of the chosen model (rows,), weights (rows,)) of the rows it left out, without holes."""
     left_out = curve.left_out
     if left_out is None or left_out.losses is None:
         return None
-    rows = np.flatnonzero(~np.isnan(left_out.losses[best]))
+    rows = _rows_of(curve, best)
     losses = left_out.losses[~np.isnan(curve.out_sample)][:, rows]
     leader = left_out.losses[best, rows]
     if len(rows) < 2:
         return None
+    holes = np.isnan(losses)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         gap = np.nanmean(losses - leader, axis=1, keepdims=True)
-    filled = np.where(np.isnan(losses), leader + gap, losses)
+    better = np.where(holes.any(axis=1, keepdims=True), np.minimum(gap, 0.0), 0.0)
+    filled = np.where(holes, leader + gap, losses) - better
     weight = np.ones(len(rows)) if left_out.weight is None else left_out.weight[rows]
-    return filled[~np.isnan(filled).any(axis=1)], weight
+    return filled[~np.isnan(filled).any(axis=1)], leader, weight
 
 
-def _outside_bags(losses: Floats, weight: Floats, rng: np.random.Generator) -> tuple[LeftOut, float]:
-    """(mean loss of each row by the models that are best on bags without it, the mean over bags of the loss outside).
+def _rows_of(curve: RiskCurve, model: int) -> Rows:
+    """The rows that a model left out, where their losses are known."""
+    assert curve.left_out is not None
+    assert curve.left_out.losses is not None
+    return np.flatnonzero(~np.isnan(curve.left_out.losses[model]))
 
-    Rows that are in all bags, and bags without a row outside, count for nothing.
+
+def _outside_bags(
+    losses: Floats, leader: Floats, weight: Floats, rng: np.random.Generator, groups: Array | None
+) -> tuple[LeftOut, float]:
+    """(mean loss of each row by the models that are best on bags without it, the mean loss of the search).
+
+    The latter is that of the chosen model plus the mean over bags of what the best model on a bag loses outside more
+    than it. Rows that are in all bags, and bags without a row outside, count for nothing.
     """
     n = len(weight)
-    sums, times, values = np.zeros(n), np.zeros(n), []
+    sums, times, worse = np.zeros(n), np.zeros(n), []
     for _ in range(BAGS):
-        drawn = np.bincount(rng.integers(n, size=n), minlength=n)
+        drawn = times_drawn(n, groups, rng)
         chosen, outside = int(np.argmin(losses @ (drawn * weight))), drawn == 0
         sums[outside] += losses[chosen, outside]
         times += outside
         share = weight * outside
-        values.append(float(losses[chosen] @ share / share.sum()) if share.sum() > 0 else float("nan"))
+        worse.append(float((losses[chosen] - leader) @ share / share.sum()) if share.sum() > 0 else float("nan"))
+    value = float(leader @ weight / weight.sum() + np.nanmean(worse))
     with np.errstate(invalid="ignore"):
-        return LeftOut((sums / times)[None], weight), float(np.nanmean(values))
+        return LeftOut((sums / times)[None], weight), value
 
 
 def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
@@ -139,7 +160,7 @@ def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
 def _bootstrap(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
     rng = child_generator(question.seed, BAG_STREAM)
     if question.loss.per_row or curve.out_of_fold is None:
-        found = corrected_for_choice(curve, best, rng)
+        found = corrected_for_choice(curve, best, rng, question.groups)
         if found is not None:
             return found
     risk_of_rows = _risk_of_rows(curve, question)

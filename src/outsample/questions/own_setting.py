@@ -6,6 +6,7 @@ search itself, on the rows and folds that the candidates were judged by; where i
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -65,6 +66,7 @@ def with_reference(
     reason = _objection(outcome.curve, own, criterion)
     if reason:
         return replace(outcome, untried=reason)
+    start = time.perf_counter()
     with warnings.catch_warnings():
         # Nobody asked for this setting.
         warnings.simplefilter("ignore")
@@ -73,7 +75,8 @@ def with_reference(
             table, n_fits = _evidence(problem, criterion, outcome, model)
         except (FitError, ValueError, TypeError):
             return replace(outcome, untried=NOT_FITTED)
-    spent = replace(outcome, curve=replace(outcome.curve, n_fits=outcome.curve.n_fits + n_fits))
+    curve, seconds = outcome.curve, time.perf_counter() - start
+    spent = replace(outcome, curve=replace(curve, n_fits=curve.n_fits + n_fits, seconds=curve.seconds + seconds))
     return replace(spent, untried=NOT_ALIKE) if table is None else replace(spent, reference=table)
 
 

@@ -72,7 +72,10 @@ class Posed:
 
     def outcomes(self) -> dict[str, Outcome]:
         """What every metric says, by its name."""
-        return {name: self._outcome(question) for name, question in self.questions.items()}
+        return {
+            name: replace(self._outcome(question), guessing=question.loss.guessing(question.y, question.weight))
+            for name, question in self.questions.items()
+        }
 
     def _outcome(self, question: Question) -> Outcome:
         if isinstance(self.settings, Endless):

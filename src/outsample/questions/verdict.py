@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from outsample.curve.error_estimate import numeral
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
 from outsample.curve.race_record import ALIKE, REMAINED, RaceRecord
 from outsample.curve.risk_curve import RiskCurve, in_words
-from outsample.losses.base import weighted_mean
+from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.questions.candidates import own_setting, place_among
 from outsample.questions.contest import Outcome
 from outsample.questions.grid_edges import edge_in_words
@@ -25,8 +25,6 @@ MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
 BAGS = 200
 GRID_ALONE = "this search fits the grid alone, so add it there to compare"
-# Standard errors by which an error must be below that of guessing.
-CLEARLY = 2.0
 
 
 def plausible_positions(outcome: Outcome, groups: Array | None, chosen: int | None) -> Rows:
@@ -41,9 +39,23 @@ def plausible_positions(outcome: Outcome, groups: Array | None, chosen: int | No
     AttributeError
         Where no rows were left out, so that there is nothing to compare candidates by, row by row.
     """
-    places = np.flatnonzero(_plausible(outcome.curve, groups))
+    places = np.flatnonzero(_plausible(_all_that_is_known(outcome), groups))
     positions = set(outcome.positions[places].tolist()) | ({chosen} if chosen is not None else set())
     return np.array(sorted(positions), dtype=np.intp)
+
+
+def _all_that_is_known(outcome: Outcome) -> RiskCurve:
+    """The curve; where a race dropped the estimator's own setting, with what that lost on the other folds too."""
+    curve, own, table = outcome.curve, outcome.reference, outcome.curve.left_out
+    if own is None or own.losses is None or outcome.default is None or table is None or table.losses is None:
+        return curve
+    model = outcome.model_at(outcome.default)
+    met = ~np.isnan(table.losses[model])
+    if not np.array_equal(own.losses[0, met], table.losses[model, met]):
+        return curve
+    losses = table.losses.copy()
+    losses[model] = own.losses[0]
+    return replace(curve, left_out=replace(table, losses=losses))
 
 
 def _plausible(curve: RiskCurve, groups: Array | None) -> Chosen:
@@ -74,6 +86,8 @@ class Found:
     chosen : position of the chosen one.
     plausible : positions of those that may be the best, None where nothing tells.
     values : by parameter, the values that the user listed; without those that were drawn from distributions.
+    honest : the error of the search, None where it is not known.
+    fitted : the chosen model, None where it was not fitted to all rows.
     """
 
     outcome: Outcome
@@ -84,6 +98,8 @@ class Found:
     values: Mapping[str, Sequence[Any]]
     groups: Array | None
     rule: Any
+    honest: ErrorEstimate | None = None
+    fitted: Any = None
 
     @property
     def curve(self) -> RiskCurve:
@@ -99,18 +115,23 @@ def verdict_of(found: Found) -> str:
 
 
 def _about_guessing(found: Found) -> str:
-    """Whether the chosen candidate is better than predicting without X; empty where it is, or where nobody knows."""
-    curve, model = found.curve, found.outcome.model_at(found.chosen)
-    losses = _losses_of(curve, model)
-    if losses is None or not curve.loss.per_row or curve.scale <= 0:
+    """Whether the search is better than predicting without X; empty where it is, or where nobody knows.
+
+    It is where all of the interval of `honest_score_` is on the better side.
+    """
+    loss, guessing = found.curve.loss, found.outcome.guessing
+    if found.honest is None or np.isnan(guessing):
         return ""
-    known = ~np.isnan(losses)
-    weight = None if curve.left_out is None or curve.left_out.weight is None else curve.left_out.weight[known]
-    risk = float(weighted_mean(losses[None, known], weight)[0])
-    error = float(error_of_mean(losses[None, known], weight)[0])
-    if not risk > curve.scale - CLEARLY * error:
+    try:
+        ends = found.honest.interval()
+    except ValueError:
         return ""
-    return f"nothing tried is clearly better than guessing ({curve.loss.name} {_shown(curve, curve.scale)})"
+    shown = float(loss.reported(guessing))
+    greater_is_better = float(loss.reported(1.0)) < float(loss.reported(0.0))
+    ahead = min(ends) - shown if greater_is_better else shown - max(ends)
+    if ahead > RELATIVE_ROUNDING * abs(shown):
+        return ""
+    return f"nothing tried is clearly better than guessing ({loss.name} {numeral(shown, 3)})"
 
 
 def _about_default(found: Found) -> str:
@@ -141,7 +162,8 @@ def _about_default(found: Found) -> str:
         return f"{name} is better than what tuning found, by {amount}"
     if gain.value > 0:
         return f"tuning may be no better than {name}: the gain is {amount}"
-    return f"tuning does not beat {name}: it did worse by {amount}"
+    elsewhere = "on rows that it did not choose by, " if _chooses_anew(found) else ""
+    return f"tuning does not beat {name}: {elsewhere}it did worse by {amount}"
 
 
 def _about_drop(found: Found, place: int, name: str) -> str:
@@ -184,8 +206,9 @@ def _gain(found: Found, place: int | None) -> Difference | None:
 def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float:
     """The gain corrected for having chosen the best of many on the same rows: bootstrap-bias-corrected.
 
-    On sets of rows drawn with replacement the best candidate is chosen anew, and its gain is measured on the rows
-    outside (Tsamardinos, Greasidou & Borboudakis 2018). Other rules than the minimum keep the plain gain.
+    On sets of rows drawn with replacement the best candidate is chosen anew, and what it loses more than the chosen one
+    is measured on the rows outside (Tsamardinos, Greasidou & Borboudakis 2018). Other rules than the minimum
+    keep the plain gain.
     """
     table = found.curve.left_out
     assert table is not None
@@ -193,23 +216,30 @@ def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float
     rows = np.flatnonzero(~np.isnan(own) & ~np.isnan(theirs))
     losses = table.losses[:, rows]
     losses = losses[~np.isnan(losses).any(axis=1)]
-    if found.rule is not minimum or len(rows) < 2:
+    if not _chooses_anew(found) or len(rows) < 2:
         return plain
     weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
-    rng, gains = np.random.default_rng(0), []
+    groups = None if found.groups is None else found.groups[rows]
+    rng, worse = np.random.default_rng(0), []
     for _ in range(BAGS):
-        often = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
+        often = times_drawn(len(rows), groups, rng)
         outside = np.where(often == 0, weight, 0.0)
         if outside.sum() > 0:
             best = int(np.argmin(losses @ (often * weight)))
-            gains.append(float((own[rows] - losses[best]) @ outside / outside.sum()))
-    return float(np.mean(gains)) if gains else plain
+            worse.append(float((losses[best] - theirs[rows]) @ outside / outside.sum()))
+    return plain - float(np.mean(worse)) if worse else plain
+
+
+def _chooses_anew(found: Found) -> bool:
+    """Whether the gain is measured on rows by which the choice, made anew, was not made."""
+    table = found.curve.left_out
+    return found.rule is minimum and table is not None and table.losses is not None
 
 
 def _about_edges(found: Found) -> str:
     setting = found.settings[found.chosen]
     said = [
-        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples)
+        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples, found.fitted)
         for name in setting
         if name in found.values
     ]
@@ -225,12 +255,3 @@ def _about_others(found: Found) -> str:
     if len(found.plausible) == n:
         return f"nothing tells the {n} candidates apart"
     return f"{len(found.plausible)} of the {n} candidates may be the best"
-
-
-def _losses_of(curve: RiskCurve, model: int) -> Floats | None:
-    table = curve.left_out
-    return None if table is None or table.losses is None else np.asarray(table.losses[model])
-
-
-def _shown(curve: RiskCurve, risk: float) -> str:
-    return numeral(float(curve.loss.reported(risk)), 3)

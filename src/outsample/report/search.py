@@ -14,6 +14,7 @@ from outsample.curve.words import (
     Rename,
     Setting,
     counted,
+    doubt,
     expectation,
     in_words,
     listed,
@@ -76,7 +77,7 @@ def answers_of(search: Any, rename: Rename) -> list[Answer]:
     corrected = (
         "corrected for having chosen it" if hasattr(search, "honest_score_") else "choosing it flatters this number"
     )
-    answers.append(Answer("Expect", expectation(expected_of(search)), corrected))
+    answers.append(Answer("Expect", expectation(expected_of(search)), doubt(expected_of(search)) or corrected))
     if hasattr(search, "plausible_"):
         answers.append(Answer("As good", *_as_good(search, rename)))
     if hasattr(search, "verdict_"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.words import amount, expectation
+from outsample.curve.words import amount, doubt, expectation
 from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
 from outsample.questions.audit import Audit
 from outsample.questions.significance import PermutationTest
@@ -30,7 +30,7 @@ def estimate_content(found: ErrorEstimate, asked: list[tuple[str, str]], call: s
 
 def estimate_answers(found: ErrorEstimate) -> list[Answer]:
     """What to expect, and the number not to be misled by."""
-    expected = Answer("Expect", expectation(found))
+    expected = Answer("Expect", expectation(found), doubt(found))
     if math.isnan(found.in_sample):
         return [expected]
     fitted = f"{amount(found.loss, found.in_sample)} on the rows it was fitted to"

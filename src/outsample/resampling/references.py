@@ -46,6 +46,14 @@ class Reference(ABC):
         """One label vector, (n,)."""
         return self.labels_at(rng.random(self.n_samples))
 
+    def judged_by(self, loss: Loss, labels: Array) -> Array:
+        """Labels that were drawn, (n,), so that the loss is defined on them."""
+        return labels
+
+    def _fresh(self, loss: Loss, rng: np.random.Generator) -> Array:
+        """Label vectors for the loss, (fresh, n)."""
+        return np.stack([self.judged_by(loss, self.draw(rng)) for _ in range(FRESH_LABELS)])
+
     @abstractmethod
     def optimism(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
@@ -61,7 +69,7 @@ class Reference(ABC):
     def _over_fresh_labels(
         self, loss: Loss, labels: Array, fitted: Array, weight: Floats | None, rng: np.random.Generator
     ) -> Floats:
-        fresh = np.stack([self.draw(rng) for _ in range(FRESH_LABELS)])
+        fresh = self._fresh(loss, rng)
         if isinstance(loss, SetLoss):
             risks = loss.risk_of_labels(np.concatenate([fresh, labels[None]]), fitted, weight)
             return np.asarray(risks[:-1].mean(axis=0) - risks[-1])
@@ -143,11 +151,26 @@ class ClassReference(Reference):
         steps = np.cumsum(self.probabilities, axis=1)
         return np.asarray((levels[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1))
 
+    def judged_by(self, loss: Loss, labels: Array) -> Array:
+        """The same; for losses of whole sets each class that no row drew is given to the row likeliest to have it.
+
+        Scores such as the area under the ROC curve are not defined without one.
+        """
+        held = np.bincount(labels, minlength=self.probabilities.shape[1])
+        if not isinstance(loss, SetLoss) or held.all():
+            return labels
+        labels = labels.copy()
+        for code in np.flatnonzero(held == 0):
+            row = int(np.where(held[labels] > 1, self.probabilities[:, code], -1.0).argmax())
+            held[labels[row]] -= 1
+            labels[row], held[code] = code, 1
+        return labels
+
     def optimism_of_groups(self, loss: Loss, labels: Array, groups: Groups, rng: np.random.Generator) -> Floats | None:
         """`optimism` of models that answer groups of rows alike; None where rows must be judged one by one."""
         n_classes = self.probabilities.shape[1]
         if isinstance(loss, SetLoss):
-            fresh = np.stack([self.draw(rng) for _ in range(FRESH_LABELS)])
+            fresh = self._fresh(loss, rng)
             masses = groups.masses(np.concatenate([fresh, labels[None]]), n_classes)
         else:
             n_groups = groups.answers.shape[1]
