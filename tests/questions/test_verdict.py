@@ -97,6 +97,15 @@ def test_the_gain_is_corrected_for_having_chosen_among_many():
     assert _gain(found, default).value < plain - 0.01
 
 
+def test_the_error_of_the_gain_is_that_of_all_choices():
+    """The penalty chosen is next to the default and predicts nearly the same; others might have been chosen."""
+    scaled = make_pipeline(StandardScaler(), Ridge())
+    grid = {"ridge__alpha": np.logspace(-3, 4, 30)}
+    search = GridSearch(scaled, grid, scoring="r2", random_state=0).fit(*load_diabetes(return_X_y=True))
+    assert abs(search.best_params_["ridge__alpha"] - 1.0) < 0.5
+    assert search.verdict_.startswith("Tuning does not beat the estimator's own setting (ridge__alpha=1.0)")
+
+
 def test_a_setting_that_was_not_tried_is_said_to_be_so(table):
     said = verdict(DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, table, criterion="kfold")
     assert said.startswith("The estimator's own setting (max_leaf_nodes=None) was not tried: this search fits the grid")

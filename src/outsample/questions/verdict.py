@@ -173,7 +173,7 @@ def _gain(found: Found, place: int | None) -> Difference | None:
             plain = difference_of_rows(own.losses[0], table.losses[chosen], table.weight, found.groups, WIDENING)
             if plain.error == 0:
                 return plain
-            return replace(plain, value=_corrected(found, own.losses[0], table.losses[chosen], plain.value))
+            return _corrected(found, own.losses[0], table.losses[chosen], plain)
         if own.fold_risks is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
             return difference_of_folds(own.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
     if model is None:
@@ -181,11 +181,13 @@ def _gain(found: Found, place: int | None) -> Difference | None:
     return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
 
 
-def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float:
+def _corrected(found: Found, own: Floats, theirs: Floats, plain: Difference) -> Difference:
     """The gain corrected for having chosen the best of many on the same rows: bootstrap-bias-corrected.
 
     On sets of rows drawn with replacement the best candidate is chosen anew, and its gain is measured on the rows
-    outside (Tsamardinos, Greasidou & Borboudakis 2018). Other rules than the minimum keep the plain gain.
+    outside (Tsamardinos, Greasidou & Borboudakis 2018). Its error is that of the plain gain, or that of all these
+    choices where it is larger: a candidate that hardly differs from the estimator's own setting says little about
+    others that might have been chosen. Other rules than the minimum keep the plain gain.
     """
     table = found.curve.left_out
     assert table is not None
@@ -197,13 +199,24 @@ def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float
         return plain
     weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
     rng, gains = np.random.default_rng(0), []
+    sums, times = np.zeros(len(rows)), np.zeros(len(rows))
     for _ in range(BAGS):
         often = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
         outside = np.where(often == 0, weight, 0.0)
         if outside.sum() > 0:
             best = int(np.argmin(losses @ (often * weight)))
             gains.append(float((own[rows] - losses[best]) @ outside / outside.sum()))
-    return float(np.mean(gains)) if gains else plain
+            sums += np.where(outside > 0, losses[best], 0.0)
+            times += outside > 0
+    if not gains:
+        return plain
+    groups = None if found.groups is None else found.groups[rows]
+    with np.errstate(invalid="ignore"):
+        of_choices = difference_of_rows(
+            own[rows], sums / times, table.weight if table.weight is None else weight, groups, WIDENING
+        )
+    wider = of_choices if of_choices.error > plain.error else plain
+    return replace(wider, value=float(np.mean(gains)))
 
 
 def _about_edges(found: Found) -> str:
