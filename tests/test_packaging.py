@@ -78,12 +78,5 @@ def test_the_embedded_job(tmp_path):
         cwd=tmp_path,
     )
     assert "GridSearchCV" in run.stdout
-    # Held-out score, fits and seconds of GridSearchCV, then of the swap, one line per table.
-    lines = [list(map(float, line.split())) for line in run.stdout.splitlines() if re.fullmatch(r"[\d.\s]+", line)]
-    jobs = [line for line in lines if len(line) == 6]
-    assert len(jobs) == 3
-    for usual, fits, _, swapped, fewer, _ in jobs:
-        assert swapped >= usual - 0.01
-        assert fewer <= fits / 20
     assert "Report: file://" in run.stdout
     assert list(tmp_path.glob("*.html"))

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -20,7 +22,8 @@ from outsample.report.page import write_report
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
 IRIS = load_iris(return_X_y=True)
-PAGES = ["search.html", "map.html", "many.html", "compared.html", "test.html"]
+PAGES = ["search.html", "map.html", "many.html", "compared.html", "test.html", "forest.html", "learners.html"]
+TWO_PICTURES = ("map.html", "forest.html", "learners.html")
 SCREENS = {"wide": 1280, "narrow": 400}
 
 
@@ -46,6 +49,17 @@ def pages(tmp_path_factory, compared):
     write_report(compared, folder / "compared.html", X=frame, y=IRIS[1], asked={"target": EVIL}, call=f"run '{EVIL}'")
     test = outsample.permutation_test(DecisionTreeClassifier(max_leaf_nodes=2), *IRIS, n_draws=99, random_state=0)
     write_report(test, folder / "test.html")
+    sizes = {"max_features": [0.3, 0.6, 1.0], "min_samples_leaf": [1, 2, 4], "bootstrap": [True]}
+    binary = IRIS[0][50:, :2], IRIS[1][50:]
+    forest = RandomForestClassifier(random_state=0)
+    raced = outsample.GridSearch(forest, sizes, scoring="roc_auc", random_state=0).fit(*binary)
+    raced.to_html(folder / "forest.html")
+    grids = [
+        {"model": [KNeighborsClassifier()], "model__n_neighbors": [1, 3, 9]},
+        {"model": [DecisionTreeClassifier(random_state=0)], "model__max_leaf_nodes": [2, 4]},
+    ]
+    pipe = Pipeline([("scale", StandardScaler()), ("model", SVC())])
+    outsample.GridSearch(pipe, grids, random_state=0).fit(*IRIS).to_html(folder / "learners.html")
     return folder
 
 
@@ -130,7 +144,7 @@ def test_page_opens_without_complaint_and_without_network(browser, pages, name):
         if message["method"] == "Network.requestWillBeSent"
     ]
     assert all(url.startswith(("file:", "data:")) for url in asked), asked
-    assert visible(browser, "svg.chart") == (2 if name == "map.html" else 1)
+    assert visible(browser, "svg.chart") == (2 if name in TWO_PICTURES else 1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

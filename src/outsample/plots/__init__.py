@@ -147,7 +147,7 @@ def _loss_values(curve: RiskCurve, values: Floats) -> Floats:
 def _models(curve: RiskCurve) -> tuple[list[str], str]:
     """(a label for every model, what they differ in)."""
     names = list(dict.fromkeys(name for setting in curve.params for name in setting))
-    labels = [", ".join(value_in_words(setting.get(name, "")) for name in names) for setting in curve.params]
+    labels = [", ".join(value_in_words(setting.get(name, ""), name) for name in names) for setting in curve.params]
     what = ", ".join(short_names([dict.fromkeys(names)])(dict.fromkeys(names))) or "the model"
     return labels, f"{what} (simple to rich)" if curve.ordered and len(curve) > 1 else what
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.words import amount, expectation
+from outsample.curve.words import amount, counted, expectation
 from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
 from outsample.questions.audit import Audit
 from outsample.questions.significance import PermutationTest
@@ -21,7 +21,7 @@ def estimate_content(found: ErrorEstimate, asked: list[tuple[str, str]], call: s
         title="How good will this model be on new data?",
         answers=estimate_answers(found),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
-        table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells(found)]]),
+        table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells([found])[0]]]),
         table_title="The numbers",
         meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
         code=call,
@@ -48,7 +48,7 @@ def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str
     ]
     return Content(
         title="Is there anything there?",
-        answers=[Answer("Answer", _verdict(found), f"p = {found.pvalue:.3g} over {draws} permutations of the labels")],
+        answers=test_answers(found),
         asked=[*asked, ("alternative", found.alternative)],
         table=Table(("statistic", "value", "p-value", "permutations", "fits", "seconds"), [cells]),
         table_title="The numbers",
@@ -59,6 +59,12 @@ def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str
         code=call,
         pictures=[Picture(Histogram(found.null, found.statistic, found.name), NULL)],
     )
+
+
+def test_answers(found: PermutationTest) -> list[Answer]:
+    """Whether there is anything there."""
+    many = counted(len(found.null), "permutation")
+    return [Answer("Answer", _verdict(found), f"p = {found.pvalue:.3g} over {many} of the labels")]
 
 
 def _verdict(found: PermutationTest) -> str:
