@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import doctest
@@ -156,6 +157,21 @@ def test_snippets_run(page, tmp_path, monkeypatch):
 def test_a_snippet_that_is_wrong_fails():
     with pytest.raises(AttributeError):
         exec("outsample.no_such_name(X, y)", stock())
+
+
+def test_the_fits_that_pages_name_are_those_it_takes():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    search = outsample.GridSearch(tree, {"max_leaf_nodes": range(2, 51)}, random_state=0).fit(X, y)
+    for page in ("README.md", "docs/index.md"):
+        said = re.findall(r"(\d+) fits, where five folds take (\d+)", (REPOSITORY / page).read_text(encoding="utf-8"))
+        assert said == [(str(search.n_fits_), str(5 * 49))], page
+    kept = (REPOSITORY / "examples" / "start_here.ipynb").read_text(encoding="utf-8")
+    assert f"{search.n_fits_} fits" in kept, "python docs/notebooks.py makes it anew"
+    with docs_on_the_path():
+        made = importlib.import_module("notebooks")
+    picture = base64.b64decode(made.picture_of(json.loads(kept)))
+    assert made.PICTURE.read_bytes() == picture, "the picture of the README is that of the notebook"
 
 
 @pytest.mark.parametrize("name", ["start_here", "which_learner", "honest_error"])

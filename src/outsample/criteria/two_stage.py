@@ -141,7 +141,7 @@ def described(problem: Problem, chosen: int, risk: float, by: str) -> str:
     setting = {name.rpartition("__")[2]: value for name, value in problem.path.params[chosen].items()}
     whom = f"the model with {in_words(setting)}" if setting else "the model as given"
     shown = float(problem.loss.reported(risk))
-    return f"The reference is {whom}, with noise for the {problem.loss.name} of {shown:.3g} that {by} estimates for it."
+    return f"Labels were drawn around {whom}, whose {problem.loss.name} is {shown:.3g} by {by}."
 
 
 def refuse_groups_and_outputs(name: str, problem: Problem) -> None:
