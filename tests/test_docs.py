@@ -87,6 +87,13 @@ def test_the_reference_lists_every_public_name():
     assert sorted(set(dir(outsample)) - listed - {"__version__", "bounds", "penalties"}) == []
 
 
+def test_the_gallery_has_a_place_for_every_script():
+    with docs_on_the_path():
+        order = importlib.import_module("site_pages").GALLERY
+    scripts = [path.stem.removeprefix("plot_") for path in (REPOSITORY / "examples").glob("plot_*.py")]
+    assert sorted(order) == sorted(scripts)
+
+
 def test_undocumented_parameters_are_seen():
     assert inspect.getdoc(undocumented)
     assert {"PR01", "RT01", "EX01"} <= {code for code, _ in validate(f"{__name__}.undocumented")["errors"]}
