@@ -25,6 +25,8 @@ MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
 BAGS = 200
 GRID_ALONE = "this search fits the grid alone, so add it there to compare"
+# Risks whose relative difference is smaller are the same.
+ALIKE_WITHIN = 1e-6
 # Standard errors by which an error must be below that of guessing.
 CLEARLY = 2.0
 
@@ -130,9 +132,12 @@ def _about_default(found: Found) -> str:
     if gain.error == 0:
         return f"tuning brings nothing: {name} lost the same on every row"
     if np.isnan(gain.error):
-        side = "below" if gain.value > 0 else "above"
+        if abs(gain.value) <= ALIKE_WITHIN * abs(float(found.curve.out_sample[found.outcome.model_at(found.chosen)])):
+            return f"tuning brings nothing: {name} does as well"
+        side = "better" if gain.value > 0 else "worse"
         amount = f"{numeral(abs(gain.value), 2)} ({unit})"
-        return f"{found.curve.criterion} puts the chosen candidate {amount} {side} {name}, and cannot say how surely"
+        by = found.curve.criterion
+        return f"by {by} the chosen candidate is {side} than {name} by {amount}, and how surely cannot be said"
     amount = f"{numeral(abs(gain.value), 2)} ± {numeral(gain.error, 2)} ({unit})"
     low, high = gain.interval()
     if low > 0:
