@@ -536,9 +536,11 @@ def test_a_picture_of_an_unknown_kind_is_refused_before_any_work(command, tables
 
 def test_report_that_cannot_be_written(command, tables, tmp_path):
     target = tmp_path / "nowhere" / "report.html"
-    code, _, err = command("estimate", tables / "iris.csv", "--target", "species", "--report", target)
-    assert code == 2
-    assert "nowhere" in err
+    for option, path in (("--report", target), ("--plot", target.with_suffix(".png")), ("--report", tmp_path)):
+        code, out, err = command("estimate", tables / "iris.csv", "--target", "species", option, path)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"outsample: {option} {path}: "), "nothing is read before"
+        assert err.count("\n") == 1
 
 
 # Nothing heavy before it is needed

@@ -23,7 +23,8 @@ EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
 IRIS = load_iris(return_X_y=True)
 PAGES = ["search.html", "map.html", "many.html", "compared.html", "test.html", "forest.html", "learners.html"]
-TWO_PICTURES = ("map.html", "forest.html", "learners.html")
+PAGES += ["models.html", "audit.html"]
+TWO_PICTURES = ("map.html", "forest.html", "learners.html", "models.html")
 SCREENS = {"wide": 1280, "narrow": 400}
 
 
@@ -60,6 +61,9 @@ def pages(tmp_path_factory, compared):
     ]
     pipe = Pipeline([("scale", StandardScaler()), ("model", SVC())])
     outsample.GridSearch(pipe, grids, random_state=0).fit(*IRIS).to_html(folder / "learners.html")
+    contest = {"tree": DecisionTreeClassifier(random_state=0), "neighbours": KNeighborsClassifier(), "svm": SVC()}
+    outsample.compare_models(contest, *IRIS, random_state=0).to_html(folder / "models.html")
+    write_report(outsample.audit(lambda X, y: 0.1, *IRIS, random_state=0), folder / "audit.html")
     return folder
 
 

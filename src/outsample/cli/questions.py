@@ -22,6 +22,7 @@ from outsample.cli.session import (
     Session,
     answer_lines,
     as_json,
+    check_outputs,
     messenger,
     tell,
     typed_command,
@@ -52,7 +53,7 @@ def estimate(
     import outsample
     from outsample.cli.grammar import criterion_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     found = outsample.estimate(
         session.learner.estimator,
@@ -92,7 +93,7 @@ def select(
     from outsample import GridSearch
     from outsample.cli.grammar import criterion_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     options = session.options
     groups = options.pop("groups")
@@ -160,7 +161,7 @@ def compare(
     import outsample
     from outsample.cli.grammar import criteria_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     found = outsample.compare(
         session.learner.estimator,
@@ -210,7 +211,7 @@ def run_test(
     """Is there anything there? A permutation test of the model."""
     import outsample
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
@@ -236,15 +237,6 @@ def _finding(found: PermutationTest) -> str:
     from outsample.report.single import test_answers
 
     return "\n".join([*answer_lines(test_answers(found)), "", str(found)])
-
-
-PICTURES = (".png", ".svg", ".pdf")
-
-
-def check_picture(path: str | None) -> None:
-    """Raise ValueError for a picture that cannot be written, before any work."""
-    if path is not None and Path(path).suffix.lower() not in PICTURES:
-        raise ValueError(f"--plot {path}: the name of a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
 
 
 def write_picture(result: Any, path: str | None) -> None:
@@ -302,7 +294,7 @@ def audit(
     from outsample.cli.files import read_table
     from outsample.cli.preparation import PreparedTable
 
-    check_picture(plot)
+    check_outputs(report, plot)
     procedure = _function_in(script, function)
     data = PreparedTable.of(read_table(file), target, drop=drop or (), groups=groups, say=messenger(quiet))
     found = outsample.audit(
