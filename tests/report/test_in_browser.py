@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample.report.page import write_report
@@ -48,7 +48,8 @@ def pages(tmp_path_factory, compared):
     many = outsample.GridSearch(DecisionTreeClassifier(), three, criterion="kfold", random_state=0).fit(*IRIS)
     many.to_html(folder / "many.html")
     write_report(compared, folder / "compared.html", X=frame, y=IRIS[1], asked={"target": EVIL}, call=f"run '{EVIL}'")
-    test = outsample.permutation_test(DecisionTreeClassifier(max_leaf_nodes=2), *IRIS, n_draws=99, random_state=0)
+    X, width = IRIS[0][:, :3], IRIS[0][:, 3]
+    test = outsample.permutation_test(DecisionTreeRegressor(max_leaf_nodes=2), X, width, n_draws=99, random_state=0)
     write_report(test, folder / "test.html")
     sizes = {"max_features": [0.3, 0.6, 1.0], "min_samples_leaf": [1, 2, 4], "bootstrap": [True]}
     binary = IRIS[0][50:, :2], IRIS[1][50:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from outsample.curve.error_estimate import numeral
@@ -10,6 +12,8 @@ from outsample.plots.elements import Answer, Bars, Cell, Content, Picture, Table
 from outsample.questions.compare_models import ModelComparison
 from outsample.report.comparison import numbers_in_cells
 
+# The power of ten of a number as Python writes it.
+POWER = re.compile(r"e[+]?(-?)0*(?=\d)")
 MEANINGS = {
     "95 % interval": "where the error on new data is to be expected; this data set is one of many.",
     "may be best": "no other learner is better beyond doubt, by the losses of the same rows left out (level 0.95).",
@@ -33,7 +37,10 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
     loss, frame = found.curve.loss.name, found.to_frame()
     facts = {"rows": found.curve.n_samples, "learners": len(found.names), "measured by": loss}
     order = [line[0] for line in lines]
-    rows = [[Cell(line[0]), Cell(line[1], float(frame.estimate[line[0]])), *map(Cell, line[2:])] for line in lines]
+    rows = [
+        [Cell(name), Cell(_short(value), float(frame.estimate[name])), *(Cell(_short(text)) for text in others)]
+        for name, value, *others in lines
+    ]
     return Content(
         title="Which learner?",
         answers=learners_answers(found),
@@ -45,6 +52,11 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
         pictures=[Picture(_bars(found, order), BARS), *_paired(found)],
         more=_pairs(found),
     )
+
+
+def _short(text: str) -> str:
+    """A number as pages write it, without the sign and the zeros of its exponent."""
+    return POWER.sub(r"e\1", text)
 
 
 def learners_answers(found: ModelComparison) -> list[Answer]:

@@ -57,7 +57,7 @@ def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str
             ("p-value", "how often labels without information would reach the statistic of the real ones."),
         ],
         code=call,
-        pictures=[Picture(Histogram(found.null, found.statistic, found.name), NULL)],
+        pictures=[Picture(Histogram(found.null, found.statistic, found.name.partition(" of ")[0]), NULL)],
     )
 
 
@@ -78,7 +78,7 @@ def audit_content(found: Audit, asked: list[tuple[str, str]], call: str) -> Cont
     numbers = (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)
     return Content(
         title="Is the procedure honest?",
-        answers=[Answer("Answer", found.sentence)],
+        answers=[Answer("Answer", *_parted(found.sentence))],
         asked=asked,
         table=Table(
             ("reported", "no information", "optimism", "corrected", "p-value"),
@@ -95,3 +95,9 @@ def audit_content(found: Audit, asked: list[tuple[str, str]], call: str) -> Cont
         code=call,
         pictures=[Picture(Histogram(found.draws, found.reported, "error reported on shuffled labels"), NULL)],
     )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first sentence of a text, and the others."""
+    first, _, rest = text.partition(". ")
+    return (f"{first}.", rest) if rest else (text, "")
