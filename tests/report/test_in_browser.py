@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -52,9 +52,8 @@ def pages(tmp_path_factory, compared):
     test = outsample.permutation_test(DecisionTreeRegressor(max_leaf_nodes=2), X, width, n_draws=99, random_state=0)
     write_report(test, folder / "test.html")
     sizes = {"max_features": [0.3, 0.6, 1.0], "min_samples_leaf": [1, 2, 4], "bootstrap": [True]}
-    binary = IRIS[0][50:, :2], IRIS[1][50:]
-    forest = RandomForestClassifier(random_state=0)
-    raced = outsample.GridSearch(forest, sizes, scoring="roc_auc", random_state=0).fit(*binary)
+    forest = RandomForestRegressor(random_state=0)
+    raced = outsample.GridSearch(forest, sizes, loss="squared", random_state=0).fit(X[:, :2], 2000 * width)
     raced.to_html(folder / "forest.html")
     grids = [
         {"model": [KNeighborsClassifier()], "model__n_neighbors": [1, 3, 9]},
