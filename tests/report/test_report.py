@@ -130,6 +130,16 @@ def test_parameters_that_only_some_candidates_have_stand_by_their_names():
     assert "–, " not in words
 
 
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc"])
+def test_a_column_that_is_the_answer_is_looked_for(scoring):
+    y = np.resize([0, 1], 120)
+    X = np.column_stack([np.random.default_rng(0).normal(size=120), y])
+    found = outsample.GridSearch(DecisionTreeClassifier(), LEAVES, scoring=scoring, random_state=0).fit(X, y)
+    assert any("no new row is predicted wrongly" in text for text in cautions_about(found))
+    honest = outsample.GridSearch(DecisionTreeClassifier(), LEAVES, scoring=scoring, random_state=0).fit(X[:, :1], y)
+    assert not any("no new row is predicted wrongly" in text for text in cautions_about(honest))
+
+
 def test_a_share_is_not_written_as_a_count():
     grid = {"max_features": [0.5, 1.0], "min_samples_leaf": [1, 2], "max_depth": [2, 3]}
     found = outsample.GridSearch(DecisionTreeClassifier(random_state=0), grid, criterion="kfold", random_state=0)

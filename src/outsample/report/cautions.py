@@ -37,6 +37,12 @@ RICHEST = {
 }
 # How a note begins that says that an estimate is of no use: it is a caution.
 USELESS = "DEGENERATE: "
+# Scores of which 1 is the most there can be.
+SCORES = ("accuracy", "balanced_accuracy", "roc_auc", "f1", "f1_macro", "r2")
+PERFECT = (
+    "By these numbers no new row is predicted wrongly. That is rare: look for a column that is known only together "
+    "with the answer, or is the answer in other words."
+)
 # Names of columns that usually say which rows belong together.
 BELONGING = re.compile(
     r"(^|[_\s.-])(id|subject|patient|person|group|site|batch|user|customer|session|household)s?$", re.I
@@ -50,6 +56,8 @@ def cautions_about(
     estimates = _estimates(result)
     found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result), hasattr(result, "verdict_"))]
     found += _about_uselessness(estimates)
+    if any(_is_perfect(estimate) for estimate in estimates):
+        found.append(PERFECT)
     if isinstance(result, PermutationTest):
         found += result.notes
     if y is not None:
@@ -134,6 +142,12 @@ def _is_last(parameter: str, value: object) -> bool:
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
+
+
+def _is_perfect(estimate: ErrorEstimate) -> bool:
+    """Whether new rows are said to be predicted without an error."""
+    best = {"zero-one": 0.0, **dict.fromkeys(SCORES, 1.0)}
+    return estimate.criterion != "resubstitution" and best.get(estimate.loss) == estimate.out_sample
 
 
 def _about_uselessness(estimates: list[ErrorEstimate]) -> list[str]:
