@@ -43,6 +43,8 @@ intersphinx_mapping = {
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 
+# A name in single backticks is a link where it is a public one.
+default_role = "py:obj"
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -58,7 +60,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("outsample",),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "site_pages.GalleryOrder",
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "show_memory": False,

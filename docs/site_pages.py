@@ -25,6 +25,13 @@ KEPT_ELSEWHERE = {
     "speed": "src/outsample/_kernels/SPEED.md",
 }
 
+# The gallery from the first thing to know to the last; tests see that no script is missing.
+GALLERY = (
+    *("start_here", "swap", "which_learner", "overtuning", "honest_error", "anything_there", "groups_and_series"),
+    *("forest_out_of_bag", "boosting_stages", "race", "leave_one_out", "own_loss", "report", "dask"),
+    *("permutation_complexity", "polynomial_degree", "figure_3", "figure_6"),
+)
+
 GROUPS = {
     "Questions": ("questions",),
     "Criteria": ("criteria",),
@@ -33,6 +40,16 @@ GROUPS = {
     "Bounds": ("bounds",),
     "Penalties": ("penalties",),
 }
+
+
+class GalleryOrder:
+    """Sorts the scripts of the gallery; sphinx-gallery makes one for each folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> int:
+        return GALLERY.index(name.removeprefix("plot_").removesuffix(".py"))
 
 
 def text_of(name: str) -> str | None:

@@ -18,7 +18,8 @@ from outsample import GridSearch
 
 X, y = load_diabetes(return_X_y=True)
 boosting = GradientBoostingRegressor(learning_rate=0.1, max_depth=3, random_state=0)
-search = GridSearch(boosting, {"n_estimators": range(1, 151)}, criterion="kfold", random_state=0).fit(X, y)
+search = GridSearch(boosting, {"n_estimators": range(1, 151)}, criterion="kfold", loss="squared", random_state=0)
+search.fit(X, y)
 print(f"{search.n_fits_} fits for 150 models; GridSearchCV(cv=10) takes 1500")
 print(search.best_params_)
 

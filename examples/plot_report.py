@@ -23,7 +23,7 @@ from outsample import GridSearch
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 learner = make_pipeline(StandardScaler(), KNeighborsClassifier())
 grid = {
-    "kneighborsclassifier__n_neighbors": range(1, 26),
+    "kneighborsclassifier__n_neighbors": range(1, 26, 2),
     "kneighborsclassifier__weights": ["uniform", "distance"],
 }
 search = GridSearch(learner, grid, random_state=0).fit(X, y)
@@ -32,11 +32,11 @@ search.to_html(report, X, y)
 print(f"{report.name}: {report.stat().st_size // 1000} kB, nothing to fetch")
 
 # %%
-# On the command line it is ``outsample select data.csv --target y --model knn --grid n_neighbors=1:25 --report
+# On the command line it is ``outsample select data.csv --target y --model knn --grid n_neighbors=1:25:2 --report
 # report.html``.
 #
 # The picture
 # -----------
-# The page draws its own; in Python the same curve is one call away.
+# The page draws its own; in Python the same map of both parameters is one call away.
 
-search.curve_.plot(rules=("minimum", "one-standard-error"))
+search.plot()

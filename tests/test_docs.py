@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import doctest
@@ -86,6 +87,13 @@ def test_the_reference_lists_every_public_name():
     assert sorted(set(dir(outsample)) - listed - {"__version__", "bounds", "penalties"}) == []
 
 
+def test_the_gallery_has_a_place_for_every_script():
+    with docs_on_the_path():
+        order = importlib.import_module("site_pages").GALLERY
+    scripts = [path.stem.removeprefix("plot_") for path in (REPOSITORY / "examples").glob("plot_*.py")]
+    assert sorted(order) == sorted(scripts)
+
+
 def test_undocumented_parameters_are_seen():
     assert inspect.getdoc(undocumented)
     assert {"PR01", "RT01", "EX01"} <= {code for code, _ in validate(f"{__name__}.undocumented")["errors"]}
@@ -156,6 +164,21 @@ def test_snippets_run(page, tmp_path, monkeypatch):
 def test_a_snippet_that_is_wrong_fails():
     with pytest.raises(AttributeError):
         exec("outsample.no_such_name(X, y)", stock())
+
+
+def test_the_fits_that_pages_name_are_those_it_takes():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    search = outsample.GridSearch(tree, {"max_leaf_nodes": range(2, 51)}, random_state=0).fit(X, y)
+    for page in ("README.md", "docs/index.md"):
+        said = re.findall(r"(\d+) fits, where five folds take (\d+)", (REPOSITORY / page).read_text(encoding="utf-8"))
+        assert said == [(str(search.n_fits_), str(5 * 49))], page
+    kept = (REPOSITORY / "examples" / "start_here.ipynb").read_text(encoding="utf-8")
+    assert f"{search.n_fits_} fits" in kept, "python docs/notebooks.py makes it anew"
+    with docs_on_the_path():
+        made = importlib.import_module("notebooks")
+    picture = base64.b64decode(made.picture_of(json.loads(kept)))
+    assert made.PICTURE.read_bytes() == picture, "the picture of the README is that of the notebook"
 
 
 @pytest.mark.parametrize("name", ["start_here", "which_learner", "honest_error"])

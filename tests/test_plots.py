@@ -5,9 +5,11 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -164,3 +166,13 @@ def test_every_result_shows_itself_in_a_notebook(result, curve):
         "oracle": lambda: oracle_terms(curve),
     }
     assert made[result]()._repr_html_().startswith(("<table", "<p"))
+
+
+def test_the_legend_stands_below_slanted_ticks():
+    ax = Figure(figsize=(8, 5), layout="constrained").subplots()
+    grid = {"n_neighbors": range(1, 26), "weights": ["uniform", "distance"]}
+    outsample.GridSearch(KNeighborsClassifier(), grid, random_state=0).fit(*IRIS).curve_.plot(ax=ax, rules=RULES)
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    axis = ax.xaxis.get_tightbbox(canvas.get_renderer())
+    assert ax.get_legend().get_window_extent().y1 <= axis.y0

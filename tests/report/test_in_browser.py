@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
 from outsample.report.page import write_report
@@ -20,7 +22,9 @@ from outsample.report.page import write_report
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
 IRIS = load_iris(return_X_y=True)
-PAGES = ["search.html", "map.html", "many.html", "compared.html", "test.html"]
+PAGES = ["search.html", "map.html", "many.html", "compared.html", "test.html", "forest.html", "learners.html"]
+PAGES += ["models.html", "audit.html"]
+TWO_PICTURES = ("map.html", "forest.html", "learners.html", "models.html")
 SCREENS = {"wide": 1280, "narrow": 400}
 
 
@@ -44,8 +48,22 @@ def pages(tmp_path_factory, compared):
     many = outsample.GridSearch(DecisionTreeClassifier(), three, criterion="kfold", random_state=0).fit(*IRIS)
     many.to_html(folder / "many.html")
     write_report(compared, folder / "compared.html", X=frame, y=IRIS[1], asked={"target": EVIL}, call=f"run '{EVIL}'")
-    test = outsample.permutation_test(DecisionTreeClassifier(max_leaf_nodes=2), *IRIS, n_draws=99, random_state=0)
+    X, width = IRIS[0][:, :3], IRIS[0][:, 3]
+    test = outsample.permutation_test(DecisionTreeRegressor(max_leaf_nodes=2), X, width, n_draws=99, random_state=0)
     write_report(test, folder / "test.html")
+    sizes = {"max_features": [0.3, 0.6, 1.0], "min_samples_leaf": [1, 2, 4], "bootstrap": [True]}
+    forest = RandomForestRegressor(random_state=0)
+    raced = outsample.GridSearch(forest, sizes, loss="squared", random_state=0).fit(X[:, :2], 2000 * width)
+    raced.to_html(folder / "forest.html")
+    grids = [
+        {"model": [KNeighborsClassifier()], "model__n_neighbors": [1, 3, 9]},
+        {"model": [DecisionTreeClassifier(random_state=0)], "model__max_leaf_nodes": [2, 4]},
+    ]
+    pipe = Pipeline([("scale", StandardScaler()), ("model", SVC())])
+    outsample.GridSearch(pipe, grids, random_state=0).fit(*IRIS).to_html(folder / "learners.html")
+    contest = {"tree": DecisionTreeClassifier(random_state=0), "neighbours": KNeighborsClassifier(), "svm": SVC()}
+    outsample.compare_models(contest, *IRIS, random_state=0).to_html(folder / "models.html")
+    write_report(outsample.audit(lambda X, y: 0.1, *IRIS, random_state=0), folder / "audit.html")
     return folder
 
 
@@ -130,7 +148,7 @@ def test_page_opens_without_complaint_and_without_network(browser, pages, name):
         if message["method"] == "Network.requestWillBeSent"
     ]
     assert all(url.startswith(("file:", "data:")) for url in asked), asked
-    assert visible(browser, "svg.chart") == (2 if name == "map.html" else 1)
+    assert visible(browser, "svg.chart") == (2 if name in TWO_PICTURES else 1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,17 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
+from outsample.curve.words import expectation
 from outsample.plots.ticks import axis_labels, nice_ticks
-from outsample.report.cautions import notes_of
+from outsample.report.cautions import cautions_about, notes_of
+from outsample.report.comparison import comparison_answers
 from outsample.report.page import report_page, write_report
 from outsample.report.search import answers_of
 
@@ -89,6 +92,82 @@ def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
     as_good = next(answer for answer in answers_of(Told(), dict) if answer.label == "As good")
     assert as_good.short == "max_leaf_nodes = 2 to 8"
     assert as_good.more == "4 other candidates cannot be told from it by these data"
+
+
+def test_a_chosen_candidate_between_others_does_not_part_their_range():
+    leaves = {"max_leaf_nodes": range(2, 12)}
+    search = outsample.GridSearch(DecisionTreeClassifier(), leaves, criterion="kfold", random_state=0).fit(*IRIS)
+
+    class Told:
+        curve_, best_params_, cv_results_ = search.curve_, {"max_leaf_nodes": 6}, search.cv_results_
+        plausible_ = np.array([0, 2, 3, 5, 6])
+        n_fits_, rule, estimate_ = search.n_fits_, "minimum", search.estimate_
+
+    as_good = next(answer for answer in answers_of(Told(), dict) if answer.label == "As good")
+    assert as_good.short == "max_leaf_nodes = 2, 4 to 8"
+
+
+def test_candidates_that_left_a_race_are_not_said_to_be_as_good():
+    grid = {"svc__C": [0.001, 1.0, 10.0], "svc__gamma": [0.01, 0.1, 10.0]}
+    raced = outsample.GridSearch(make_pipeline(StandardScaler(), SVC()), grid, criterion="race", random_state=0)
+    raced.fit(*IRIS)
+    dropped = raced.race_.reason == "worse"
+    may_be_best = {*raced.plausible_.tolist()} & {*np.flatnonzero(dropped).tolist()}
+    assert may_be_best
+    as_good = next(answer for answer in answers_of(raced, dict) if answer.label == "As good")
+    assert f"{len(may_be_best)} more left the race early" in as_good.more
+    assert f"svc__C = {raced.curve_.params[min(may_be_best)]['svc__C']}" not in as_good.short or not dropped.all()
+
+
+def test_parameters_that_only_some_candidates_have_stand_by_their_names():
+    grids = [
+        {"model": [KNeighborsClassifier()], "model__n_neighbors": [1, 3]},
+        {"model": [DecisionTreeClassifier(random_state=0)], "model__max_leaf_nodes": [2, 4]},
+    ]
+    pipe = Pipeline([("scale", StandardScaler()), ("model", KNeighborsClassifier())])
+    words = text_of(report_page(outsample.GridSearch(pipe, grids, random_state=0).fit(*IRIS)))
+    assert "KNeighborsClassifier n_neighbors = 3" in words
+    assert "KNeighborsClassifier, n_neighbors = 3" in words
+    assert "–, " not in words
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc"])
+def test_a_column_that_is_the_answer_is_looked_for(scoring):
+    y = np.resize([0, 1], 120)
+    X = np.column_stack([np.random.default_rng(0).normal(size=120), y])
+    found = outsample.GridSearch(DecisionTreeClassifier(), LEAVES, scoring=scoring, random_state=0).fit(X, y)
+    assert any("no new row is predicted wrongly" in text for text in cautions_about(found))
+    honest = outsample.GridSearch(DecisionTreeClassifier(), LEAVES, scoring=scoring, random_state=0).fit(X[:, :1], y)
+    assert not any("no new row is predicted wrongly" in text for text in cautions_about(honest))
+
+
+def test_a_share_is_not_written_as_a_count():
+    grid = {"max_features": [0.5, 1.0], "min_samples_leaf": [1, 2], "max_depth": [2, 3]}
+    found = outsample.GridSearch(DecisionTreeClassifier(random_state=0), grid, criterion="kfold", random_state=0)
+    words = text_of(report_page(found.fit(*IRIS)))
+    assert "2, 1.0, 1" in words
+    assert "2, 1, 1" not in words
+
+
+def test_of_criteria_that_all_disagree_the_one_with_an_interval_is_followed():
+    X, y = load_breast_cancer(return_X_y=True)
+    grid = {"n_neighbors": range(1, 41)}
+    criteria = ["permutation", "kfold"]
+    found = outsample.compare(KNeighborsClassifier(), X, y, param_grid=grid, criteria=criteria, random_state=0)
+    assert found.params["permutation"] != found.params["kfold"]
+    use = comparison_answers(found, dict)[0]
+    assert use.short == f"n_neighbors = {found.params['kfold']['n_neighbors']}"
+    assert any(text.startswith("By permutation, 1 of 40 models fit") for text in cautions_about(found))
+    assert not any("permuted labels almost" in note for note in notes_of(found))
+
+
+def test_errors_are_squared_and_their_roots_are_in_the_unit_of_y():
+    X, y = load_diabetes(return_X_y=True)
+    found = outsample.estimate(Ridge(), X, 1e4 * y, loss="squared", random_state=0)
+    root = math.sqrt(found.out_sample)
+    low, high = map(float, re.search(r"interval ([\d.e]+) to ([\d.e]+)", expectation(found)).groups())
+    assert low < root < high
+    assert expectation(found).startswith(f"typically off by {root:.0f}"[:20])
 
 
 def test_a_range_of_a_parameter_that_falls_with_complexity_rises():
@@ -172,7 +251,7 @@ def test_comparison_says_who_chooses_what(compared):
     words = text_of(report_page(compared))
     for name, curve in compared.curves.items():
         assert name in words
-        assert f"{curve.out_sample[compared.chosen[name]]:.4g}" in words
+        assert f"{curve.out_sample[compared.chosen[name]]:.5f}" in words
 
 
 def test_one_model_and_scores():

@@ -85,5 +85,7 @@ def demo(
 ) -> None:
     """The swap on three embedded tables, against rows held out; writes a report."""
     from outsample.cli.demonstration import demonstration
+    from outsample.cli.session import check_outputs
 
+    check_outputs(report, None)
     demonstration(report, seed)

@@ -25,7 +25,7 @@ JOBS: dict[str, tuple[BaseEstimator, dict[str, Any], str, str]] = {
     "breast-cancer": (GaussianNB(), {"var_smoothing": np.logspace(-12, 0, 40)}, "accuracy", "naive Bayes, 40 settings"),
     "digits": (
         LinearDiscriminantAnalysis(solver="lsqr"),
-        {"shrinkage": np.linspace(0, 1, 25)},
+        {"shrinkage": np.logspace(-4, 0, 25)},
         "accuracy",
         "discriminant analysis, 25 settings",
     ),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from outsample.cli.questions import check_picture, write_report_of
+from outsample.cli.questions import write_report_of
 from outsample.cli.session import (
     PLOT,
     REPORT,
     Question,
     Session,
     answer_lines,
+    check_outputs,
     messenger,
     prepared_data,
     tell,
@@ -51,7 +52,7 @@ def models(
     """Which learner? Several, on the same rows left out."""
     import outsample
 
-    check_picture(plot)
+    check_outputs(report, plot)
     data = prepared_data(question)
     made = learners_named(models or USUAL[data.task], data, question.scale, messenger(question.quiet))
     session = Session(replace(question, model=",".join(made)), data, next(iter(made.values())))

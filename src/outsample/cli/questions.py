@@ -22,6 +22,7 @@ from outsample.cli.session import (
     Session,
     answer_lines,
     as_json,
+    check_outputs,
     messenger,
     tell,
     typed_command,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from outsample.curve.risk_curve import RiskCurve
     from outsample.questions.compare import Comparison
     from outsample.questions.search import GridSearch
+    from outsample.questions.significance import PermutationTest
 
 
 ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
@@ -51,7 +53,7 @@ def estimate(
     import outsample
     from outsample.cli.grammar import criterion_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     found = outsample.estimate(
         session.learner.estimator,
@@ -91,7 +93,7 @@ def select(
     from outsample import GridSearch
     from outsample.cli.grammar import criterion_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     options = session.options
     groups = options.pop("groups")
@@ -159,7 +161,7 @@ def compare(
     import outsample
     from outsample.cli.grammar import criteria_of
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     found = outsample.compare(
         session.learner.estimator,
@@ -209,7 +211,7 @@ def run_test(
     """Is there anything there? A permutation test of the model."""
     import outsample
 
-    check_picture(plot)
+    check_outputs(report, plot)
     session = Session.of(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
@@ -228,26 +230,29 @@ def run_test(
         **options,
     )
     write_report_of(session, found, report, plot)
-    tell(session, "test", str(found), {"test": found.to_dict()})
+    tell(session, "test", _finding(found), {"test": found.to_dict()})
 
 
-PICTURES = (".png", ".svg", ".pdf")
+def _finding(found: PermutationTest) -> str:
+    from outsample.report.single import test_answers
+
+    return "\n".join([*answer_lines(test_answers(found)), "", str(found)])
 
 
-def check_picture(path: str | None) -> None:
-    """Raise ValueError for a picture that cannot be written, before any work."""
-    if path is not None and Path(path).suffix.lower() not in PICTURES:
-        raise ValueError(f"--plot {path}: the name of a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+def write_picture(result: Any, path: str | None) -> None:
+    """Write the picture of a result where a file is named."""
+    if path is None:
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    result.plot(ax=figure.subplots())
+    figure.savefig(path, dpi=150)
 
 
 def write_report_of(session: Session, result: Any, path: str | None, picture: str | None = None) -> None:
     """Write the report and the picture of a result where files are named, with the cautions its data call for."""
-    if picture is not None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(8, 5.5), layout="constrained")
-        result.plot(ax=figure.subplots())
-        figure.savefig(picture, dpi=150)
+    write_picture(result, picture)
     if path is None:
         return
     from outsample.report.page import write_report
@@ -277,6 +282,8 @@ def audit(
     no_information: Annotated[float | None, typer.Option(help="Error of the best constant, for other units.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
     groups: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    report: REPORT = None,
+    plot: PLOT = None,
     seed: Annotated[int, typer.Option(help="Seed of the permutations.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the answer.")] = False,
@@ -287,10 +294,11 @@ def audit(
     from outsample.cli.files import read_table
     from outsample.cli.preparation import PreparedTable
 
+    check_outputs(report, plot)
     procedure = _function_in(script, function)
     data = PreparedTable.of(read_table(file), target, drop=drop or (), groups=groups, say=messenger(quiet))
     found = outsample.audit(
-        procedure,
+        _with_its_name(procedure, f"{script}: {function}(X, y)"),
         data.X,
         data.y,
         n_draws=draws,
@@ -300,8 +308,27 @@ def audit(
         groups=data.groups,
     )
     asked = {"file": file, "script": script, "function": function, "target": target, "seed": seed}
+    write_picture(found, plot)
+    if report is not None:
+        from outsample.report.page import write_report
+
+        write_report(found, report, X=data.X, y=data.y, asked=asked, call=typed_command(), grouped=groups is not None)
     answer = {"command": "audit", "version": outsample.__version__, "asked": asked, "audit": found.to_dict()}
     print(as_json(answer) if json else found)
+
+
+def _with_its_name(procedure: Any, name: str) -> Any:
+    """The procedure, whose errors say that they are its own; what cannot be called is left to `audit` to refuse."""
+    if not callable(procedure):
+        return procedure
+
+    def named(X: Any, y: Any) -> Any:
+        try:
+            return procedure(X, y)
+        except Exception as error:
+            raise ValueError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+    return named
 
 
 def _function_in(script: str, name: str) -> Any:

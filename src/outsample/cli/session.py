@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -102,6 +103,7 @@ GRID = Annotated[
 ]
 RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum, penalized, percentile …")]
 LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log, or a scikit-learn scorer.")]
+PICTURES = (".png", ".svg", ".pdf")
 PLOT = Annotated[str | None, typer.Option(help="Write a picture: png, svg or pdf.", metavar="FILE")]
 REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 
@@ -258,3 +260,17 @@ def _plain(value: object) -> object:
 def typed_command() -> str:
     """The command as it was typed, quoted for a shell."""
     return shlex.join(["outsample", *sys.argv[1:]])
+
+
+def check_outputs(report: str | None, plot: str | None) -> None:
+    """Raise ValueError for a report or a picture that cannot be written, before any work."""
+    for option, path in (("--report", report), ("--plot", plot)):
+        if path is None:
+            continue
+        folder = Path(path).absolute().parent
+        if not folder.is_dir():
+            raise ValueError(f"{option} {path}: there is no folder {folder}")
+        if Path(path).is_dir():
+            raise ValueError(f"{option} {path}: this is a folder; name a file")
+    if plot is not None and Path(plot).suffix.lower() not in PICTURES:
+        raise ValueError(f"--plot {plot}: the name of a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")

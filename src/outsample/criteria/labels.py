@@ -170,7 +170,7 @@ class Permutation(LabelCriterion):
     is conservative where the signal is strong.
 
     With sample weights a row stays one observation: it gets one label, and its weight stays with its X. Labels are
-    drawn as often as their weights say, up to one (see `outsample.resampling.labels`), and the optimism of a draw is
+    drawn as often as their weights say, up to one, and the optimism of a draw is
     Σ_i Σ_j w_i w_j ℓ(y_j, g*_i)/(Σw)² − Σ_i w_i ℓ(y*_i, g*_i)/Σw: both terms have the distribution of labels that
     the weighted sample has. Equal weights make it the permutation estimate itself.
 

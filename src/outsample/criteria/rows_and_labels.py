@@ -51,7 +51,7 @@ class RowsAndLabels(Criterion):
     of least estimate is lucky. Where the folds find nothing in X, the labels are permuted.
 
     `monte_carlo_error` is that of the drawn labels, and of the random folds through all they decide. Where folds must
-    be refitted, one more fold is fitted for it (see `outsample.evidence.folds`).
+    be refitted, one more fold is fitted for it.
 
     Estimates the expected loss on a new sample. Linear smoothers with squared loss take no draws, paths that know
     left-out predictions take no folds: those halves are exact and free.

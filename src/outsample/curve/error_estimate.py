@@ -16,7 +16,8 @@ from outsample.running.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WRITTEN_OUT = 1e9
+# Numbers from here on are written with a power of ten.
+WRITTEN_OUT = 1e7
 
 # Degrees of freedom that a standard error has at least, however few rows decide it. Below, Student's quantiles grow so
 # fast that intervals of heavy-tailed losses, such as log loss, say nothing (benchmarks/intervals.py).

@@ -21,6 +21,10 @@ LEVEL = 0.95
 STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # Numbers outside this range are written with a power of ten.
 SMALL, LARGE = 1e-4, 1e6
+# Decimals of a column at most, before its numbers are written one by one.
+MOST_DECIMALS = 6
+# Parameters of which 1 is a number of things and 1.0 the share that is all of them.
+SHARES = frozenset(("max_features", "max_samples", "min_samples_leaf", "min_samples_split"))
 
 
 def short_names(settings: Iterable[Mapping[str, Any]]) -> Rename:
@@ -56,20 +60,50 @@ def number(value: float, digits: int = 4) -> str:
     return numeral(value, digits)
 
 
-def value_in_words(value: object) -> str:
-    """The value of a parameter: numbers in few digits, learners by the name of their class."""
+def decimals_of(values: Floats, digits: int) -> int:
+    """How many decimals a column of numbers needs for so many digits in the usual one, and two in the first.
+
+    >>> decimals_of(np.array([0.00642, 0.068, 8e-7]), 2), decimals_of(np.array([3021.4, np.nan]), 4)
+    (4, 0)
+    """
+    known = np.abs(values[np.isfinite(values)])
+    known = known[known > 0]
+    if not len(known):
+        return 0
+    usual = min(float(np.median(known)), float(known[0]) * 10 ** (digits - 2))
+    return max(0, digits - 1 - math.floor(math.log10(usual)))
+
+
+def aligned(values: Floats, decimals: int) -> list[str]:
+    """The numbers of a column with as many decimals each, a dash where there is none.
+
+    >>> aligned(np.array([0.00642, 0.068, np.nan]), 4)
+    ['0.0064', '0.0680', '–']
+    """
+    known = values[np.isfinite(values)]
+    plain = decimals <= MOST_DECIMALS and bool((np.abs(known) < LARGE).all())
+    write = (lambda value: f"{value:.{decimals}f}") if plain else number
+    return [write(value) if math.isfinite(value) else "–" for value in values.tolist()]
+
+
+def value_in_words(value: object, name: str = "", digits: int = 4) -> str:
+    """The value of a parameter: numbers in few digits, learners by the name of their class.
+
+    >>> value_in_words(1.0), value_in_words(1.0, "max_features")
+    ('1', '1.0')
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        return number(value)
+        return "1.0" if value == 1 and name.rpartition("__")[2] in SHARES else number(value, digits)
     if hasattr(value, "get_params") and not isinstance(value, type):
         return type(value).__name__
     return str(value)
 
 
-def in_words(setting: Mapping[str, Any]) -> str:
-    """A setting as one line."""
-    return ", ".join(f"{name} = {value_in_words(value)}" for name, value in setting.items()) or "the model as given"
+def in_words(setting: Mapping[str, Any], nothing: str = "the model as given") -> str:
+    """A setting as one line; `nothing` where it has no parameters."""
+    return ", ".join(f"{name} = {value_in_words(v, name)}" for name, v in setting.items()) or nothing
 
 
 def listed(texts: Sequence[str], most: int = 3) -> str:
@@ -97,7 +131,7 @@ def on_users_scale(curve: RiskCurve, values: Floats) -> Floats:
 
 def amount(loss: str, value: float) -> str:
     """A value of this loss: error rates in percent."""
-    return f"{numeral(100 * value, 3)} %" if loss == "zero-one" else numeral(value)
+    return f"{numeral(100 * value, 3)} %" if loss == "zero-one" else number(value)
 
 
 def interval_of(estimate: ErrorEstimate) -> tuple[float, float] | None:
@@ -129,14 +163,24 @@ def expectation(estimate: ErrorEstimate) -> str:
     if estimate.loss == "zero-one":
         return f"wrong on about {value} of new rows{bar}"
     if estimate.loss == "squared" and estimate.out_sample > 0:
-        return (
-            f"a squared error of about {value}{bar}, so typically off by {numeral(math.sqrt(estimate.out_sample), 3)}"
-        )
-    return f"{_article(estimate.loss)} {_called(estimate.loss)} of about {value} on new data{bar}"
+        return f"typically off by {_root(estimate)}, the root of a squared error of about {value}"
+    return f"{called_with_article(estimate.loss)} of about {value} on new data{bar}"
 
 
-def _called(loss: str) -> str:
-    return f"{loss} {'loss' if loss == 'log' else 'error'}" if loss in ("absolute", "log") else loss
+def _root(estimate: ErrorEstimate) -> str:
+    """The root of a squared error, in the unit of y, with its interval."""
+    found = interval_of(estimate)
+    value = number(math.sqrt(estimate.out_sample), 3)
+    if found is None:
+        return value
+    low, high = (number(math.sqrt(max(0.0, end)), 3) for end in found)
+    return f"{value} ({100 * LEVEL:.0f} % interval {low} to {high})"
+
+
+def called_with_article(loss: str) -> str:
+    """A loss as it is spoken of: a squared error, an r2."""
+    called = f"{loss} {'loss' if loss == 'log' else 'error'}" if loss in ("absolute", "log", "squared") else loss
+    return f"{_article(loss)} {called}"
 
 
 def _article(word: str) -> str:

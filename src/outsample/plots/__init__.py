@@ -29,6 +29,8 @@ MARKERS = "osD^vP*X"
 STYLES = ("-", "--", ":", "-.")
 HATCHES = ("", "//", "..", "xx")
 LEGEND_WIDTH = 70
+# Points that a character and a line of text take.
+CHARACTER, LINE = 6.0, 14.0
 
 
 def validation_curve(curve: RiskCurve, rules: Iterable[RuleLike] = ("minimum",), ax: Axes | None = None) -> Axes:
@@ -147,7 +149,7 @@ def _loss_values(curve: RiskCurve, values: Floats) -> Floats:
 def _models(curve: RiskCurve) -> tuple[list[str], str]:
     """(a label for every model, what they differ in)."""
     names = list(dict.fromkeys(name for setting in curve.params for name in setting))
-    labels = [", ".join(value_in_words(setting.get(name, "")) for name in names) for setting in curve.params]
+    labels = [", ".join(value_in_words(setting.get(name, ""), name) for name in names) for setting in curve.params]
     what = ", ".join(short_names([dict.fromkeys(names)])(dict.fromkeys(names))) or "the model"
     return labels, f"{what} (simple to rich)" if curve.ordered and len(curve) > 1 else what
 
@@ -155,7 +157,8 @@ def _models(curve: RiskCurve) -> tuple[list[str], str]:
 def _name_axes(ax: Axes, labels: Sequence[str], across: str, up: str) -> None:
     ticks = list(range(0, len(labels), max(1, len(labels) // 12)))
     crowded = max(len(label) for label in labels) > 5
-    ax.set_xticks(ticks, [labels[i] for i in ticks], rotation=45 if crowded else 0, parse_math=False)
+    slanted: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    ax.set_xticks(ticks, [labels[i] for i in ticks], parse_math=False, **slanted)
     ax.set_xlabel(across, parse_math=False)
     ax.set_ylabel(up, parse_math=False)
 
@@ -166,7 +169,9 @@ def _plain(text: str) -> str:
 
 
 def _legend(ax: Axes) -> Axes:
-    """A legend below the axes, long entries on several lines."""
+    """A legend below the axes, their ticks and their label; long entries on several lines."""
+    from matplotlib.transforms import ScaledTranslation
+
     handles, labels = ax.get_legend_handles_labels()
     wrapped = [textwrap.fill(label, LEGEND_WIDTH) for label in labels]
     columns = 2 if len(labels) > 2 and max(map(len, labels)) < LEGEND_WIDTH / 2 else 1
@@ -175,10 +180,19 @@ def _legend(ax: Axes) -> Axes:
         wrapped,
         fontsize="small",
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.16),
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + ScaledTranslation(0, -_height_below(ax) / 72, ax.figure.dpi_scale_trans),
         ncols=columns,
         frameon=False,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
     return ax
+
+
+def _height_below(ax: Axes) -> float:
+    """Points that ticks and label of the horizontal axis take below it."""
+    ticks = ax.get_xticklabels()
+    longest = max((len(tick.get_text()) for tick in ticks), default=0)
+    slanted = any(tick.get_rotation() for tick in ticks)
+    return (0.7 * (CHARACTER * longest + LINE) if slanted else LINE) + (LINE if ax.get_xlabel() else 0) + 10

@@ -173,7 +173,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Everything on the page, in its order."""
+    """Everything on the page, in its order; `more` has tables that follow the first one, each with its title."""
 
     title: str
     answers: Sequence[Answer]
@@ -183,3 +183,4 @@ class Content:
     meanings: Sequence[tuple[str, str]]
     code: str
     pictures: Sequence[Picture] = field(default=())
+    more: Sequence[tuple[str, Table]] = field(default=())

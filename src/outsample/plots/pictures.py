@@ -75,7 +75,7 @@ def curve_chart(curves: dict[str, RiskCurve], chosen: dict[str, int], settings: 
     return Chart(
         lines=[*in_sample, *lines],
         settings=[in_words(setting) for setting in settings],
-        ticks=[", ".join(value_in_words(setting.get(name, "–")) for name in names) for setting in settings],
+        ticks=[", ".join(value_in_words(setting.get(name, "–"), name) for name in names) for setting in settings],
         values=_numbers_of(settings, names),
         across=", ".join(names) + (" (simple → rich)" if first.ordered else ""),
         up=first.loss.name,
@@ -102,7 +102,7 @@ def heat_map_of(
     if len(names) != 2 or any(len(setting) < 2 for setting in settings):
         return None
     down, across = names
-    pairs = [(_Value(s[down]), _Value(s[across])) for s in settings]
+    pairs = [(_Value(s[down], down), _Value(s[across], across)) for s in settings]
     rows, columns = (_frequent([pair[side] for pair in pairs]) for side in (0, 1))
     if len(rows) > len(columns):
         (down, across), (rows, columns), pairs = (across, down), (columns, rows), [pair[::-1] for pair in pairs]
@@ -117,8 +117,8 @@ def heat_map_of(
     return HeatMap(
         values=on_users_scale(curve, risk),
         rank=_share_of_worst(risk),
-        rows=[value.text for value in rows],
-        columns=[value.text for value in columns],
+        rows=_in_few_digits(rows),
+        columns=_in_few_digits(columns),
         down=down,
         across=across,
         what=curve.loss.name,
@@ -130,8 +130,9 @@ def heat_map_of(
 class _Value:
     """The value of a parameter that can be compared and sorted: numbers by size, everything else by its words."""
 
-    def __init__(self, value: object) -> None:
-        self.text = value_in_words(value)
+    def __init__(self, value: object, name: str) -> None:
+        self.value, self.name = value, name
+        self.text = value_in_words(value, name)
         real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         self.key = (0, float(value), "") if real else (1, 0.0, self.text)  # type: ignore[arg-type]
 
@@ -140,6 +141,15 @@ class _Value:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def _in_few_digits(values: list[_Value]) -> list[str]:
+    """The values in the fewest digits that tell them apart."""
+    for digits in (2, 3):
+        texts = [value_in_words(value.value, value.name, digits) for value in values]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [value.text for value in values]
 
 
 def _frequent(values: list[_Value]) -> list[_Value]:
@@ -161,15 +171,15 @@ def best_candidates(curve: RiskCurve, settings: Sequence[Setting], chosen: int, 
     """The best candidates of a grid without an order, with bars of two standard errors."""
     known = [i for i in ranked(curve, chosen) if np.isfinite(curve.out_sample[i])][:MOST_BARS]
     values = on_users_scale(curve, curve.out_sample)[known]
-    errors, names = known_errors(curve.standard_error), parameter_names(settings)
+    errors, (shared, _) = known_errors(curve.standard_error), parted_names(settings)
     half = 2 * errors[known] if len(errors) == len(curve) else np.full(len(known), np.nan)
     return Bars(
-        names=[", ".join(value_in_words(settings[i].get(name, "–")) for name in names) for i in known],
+        names=[", ".join(label_of(settings[i], shared)) for i in known],
         values=values,
         low=values - half,
         high=values + half,
         across=curve.loss.name,
-        heading=", ".join(names),
+        heading=", ".join(shared),
         strong=frozenset(place for place, i in enumerate(known) if i == chosen or i in plausible),
     )
 
@@ -187,6 +197,19 @@ def known_errors(values: Floats | None) -> Floats:
 def parameter_names(settings: Sequence[Setting]) -> list[str]:
     """The parameters that settings have."""
     return list(dict.fromkeys(name for setting in settings for name in setting))
+
+
+def parted_names(settings: Sequence[Setting]) -> tuple[list[str], list[str]]:
+    """(the parameters that all settings have, those that only some have), such as those of one learner of several."""
+    names = parameter_names(settings)
+    shared = [name for name in names if all(name in setting for setting in settings)]
+    return shared, [name for name in names if name not in shared]
+
+
+def label_of(setting: Setting, shared: Sequence[str]) -> list[str]:
+    """A setting in words: the values of the parameters that all have, and the others by their names."""
+    own = {name: value for name, value in setting.items() if name not in shared}
+    return [*(value_in_words(setting[name], name) for name in shared), *([in_words(own)] if own else [])]
 
 
 def plausible_models(search: Any) -> frozenset[int]:

@@ -69,7 +69,7 @@ def complexity(found: Complexity, ax: Axes | None = None) -> Axes:
     ax, place = _axes(ax), np.arange(len(found.params))
     error = np.zeros(len(place)) if found.monte_carlo_error is None else found.monte_carlo_error
     ax.errorbar(place, found.value, error, fmt="o-", color=COLOURS[0], markersize=4, label="mean ± Monte-Carlo error")
-    names = [", ".join(value_in_words(value) for value in setting.values()) for setting in found.params]
+    names = [", ".join(value_in_words(value, name) for name, value in setting.items()) for setting in found.params]
     shown = place[:: max(1, len(place) // 12)]
     ax.set_xticks(shown, [names[i] for i in shown], parse_math=False)
     ax.set_xlabel(", ".join(short_names(found.params)(found.params[0])), parse_math=False)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A map of more cells has no numbers in them.
 MOST_NUMBERS = 120
+# Characters that fit below a map.
+MOST_CHARACTERS = 60
 
 
 def search(found: Any, ax: Axes | None = None) -> Axes:
@@ -58,7 +60,8 @@ def heat_map(found: HeatMap, ax: Axes | None = None) -> Axes:
         rows, columns = np.array(found.plausible).T
         label = "may be the best"
         ax.plot(columns - 0.38, rows - 0.33, "o", color=COLOURS[1], markersize=4, linestyle="none", label=label)
-    ax.set_xticks(range(len(found.columns)), found.columns, rotation=45 if len(found.columns) > 8 else 0)
+    crowded = sum(map(len, found.columns)) > MOST_CHARACTERS
+    ax.set_xticks(range(len(found.columns)), found.columns, rotation=45 if crowded else 0)
     ax.set_yticks(range(len(found.rows)), found.rows)
     ax.set_xlabel(found.across, parse_math=False)
     ax.set_ylabel(found.down, parse_math=False)

@@ -52,11 +52,12 @@ def code_of_call(
     """
     places = list(places)
     with config_context(print_changed_only=True):
-        arguments = [written(value) for value in places]
-        arguments += [f"{name}={written(value)}" for name, value in named.items()]
-    call = f"{start}({', '.join(arguments)}){after}"
-    if len(call) > WIDTH:
-        call = "\n".join([f"{start}(", *(f"    {text}," for text in arguments), f"){after}"])
+        arguments = [("", value, written(value)) for value in places]
+        arguments += [(f"{name}=", value, written(value)) for name, value in named.items()]
+        call = f"{start}({', '.join(name + text for name, _, text in arguments)}){after}"
+        if len(call) > WIDTH:
+            lines = (f"    {name}{_over_lines(value, text)}," for name, value, text in arguments)
+            call = "\n".join([f"{start}(", *lines, f"){after}"])
     return "\n".join([*_imports(modules, [*places, *named.values()]), "", call])
 
 
@@ -81,6 +82,14 @@ def written(value: Any) -> str:
     if hasattr(value, "get_params") and not isinstance(value, type):
         return _one_line(value.__repr__(N_CHAR_MAX=10**6) if _ours(value) else repr(value))
     return str(getattr(value, "__name__", None) or repr(value)) if callable(value) else repr(value)
+
+
+def _over_lines(value: Any, text: str) -> str:
+    """The text of an argument, one entry a line where it is a long dictionary."""
+    if not isinstance(value, dict) or len(text) <= WIDTH - 8:
+        return text
+    entries = (f"        {key!r}: {written(inner)}," for key, inner in value.items())
+    return "\n".join(["{", *entries, "    }"])
 
 
 def _spaced(values: Array) -> str | None:

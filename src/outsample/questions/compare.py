@@ -188,7 +188,7 @@ def compare(
     X, y : the data.
     param_grid : dict of parameter values (or a list of dicts) to choose among; None for the estimator as it is. A
         parameter along which a path is known runs along it, the others are crossed with it.
-    criteria : criteria or their names, see `outsample.criteria`.
+    criteria : criteria or their names, such as "kfold" or `Permutation(100)`.
     rule : how each curve chooses, as in `GridSearch`; for rules that need an order of models that have none, they
         are ordered by their optimism on permuted labels.
     loss, sample_weight, groups, n_jobs, random_state, fast, progress : see `outsample.estimate`.

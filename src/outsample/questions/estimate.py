@@ -40,7 +40,7 @@ def estimate(
     X, y : the data; numpy, pandas, polars or sparse. Dask arrays and data frames, and Parquet data sets or their paths,
         are read a block of rows at a time for linear regression, ridge, naive Bayes and linear discriminant analysis; y
         may then name a column.
-    criterion : a criterion or its name, see `outsample.criteria`.
+    criterion : a criterion or its name; "auto", see `Auto`, takes the one that fits the learner.
     loss : "zero-one", "squared", "absolute", "log", a loss matrix, a function of (y, prediction), or any
         scikit-learn scorer; by default zero-one for classifiers and squared for regressors.
     sample_weight : one weight per row, used in the fit and in the loss.

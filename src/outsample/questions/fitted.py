@@ -96,7 +96,7 @@ class Fitted:
         """Positions in `cv_results_` of the candidates that may be the best, at level 0.95; the chosen one among them.
 
         A confidence set for the candidate of least expected loss, from the losses of rows left out: valid however many
-        candidates tie, see `outsample.curve.plausible`. Criteria that leave no rows out have none.
+        candidates tie. Criteria that leave no rows out have none.
         """
         check_is_fitted(self)
         chosen = getattr(self, "best_index_", None)

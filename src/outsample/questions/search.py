@@ -57,13 +57,15 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
         "first-local-minimum" one parameter may be an endless iterator, simplest value first.
     scoring : as `loss`, by scikit-learn's word: a scorer, its name, or several of them with `refit` naming one.
     cv : folds, as in GridSearchCV: a search with `cv` cross-validates as that does.
-    criterion : how the error on new data is estimated, see `outsample.criteria`.
-    rule : how the model is chosen from the estimates, see `outsample.rules`.
+    criterion : how the error on new data is estimated: a criterion or its name; "auto", see `Auto`, takes the one that
+        fits the learner.
+    rule : how the model is chosen from the estimates: "minimum", "one-standard-error", "one-standard-error-literal",
+        "percentile", "first-local-minimum", "penalized", "penalized-fast", or a function `RiskCurve` -> position.
     loss : as in `outsample.estimate`. None means zero-one for classifiers and squared for regressors; with
         cross-validation it means the estimator's own score, as in GridSearchCV.
     refit : whether to fit the chosen model to all rows.
     honest : also estimate the error of the whole search, which the error of the chosen model understates: "nested",
-        "bootstrap", "tibshirani" or "permutation"; see `outsample.questions.honest`.
+        "bootstrap", "tibshirani" or "permutation". None corrects from the rows left out, where there are any.
     n_jobs : joblib workers; the answer does not depend on it.
     random_state : seed of all draws, and of learners whose own random state is not set.
     store : a file in which every finished unit of work is kept, so that an interrupted search can go on.

@@ -20,6 +20,7 @@ from outsample.data.learners import fit, last_step, seeded
 from outsample.data.samples import OwnLabels
 from outsample.data.tables import Table, lend
 from outsample.evidence.rows import evidence_of_folds, split_seed
+from outsample.losses.base import Loss
 from outsample.losses.choice import LossLike, n_required_arguments
 from outsample.losses.pointwise import CallableLoss
 from outsample.losses.whole_set import SetLoss
@@ -93,6 +94,15 @@ def score_of(problem: Problem, cv: FoldsLike) -> Statistic:
     return InSample(problem) if isinstance(cv, str) else CrossValidated(problem, cv)
 
 
+def _score_in_words(loss: Loss) -> str:
+    """What the score of a loss is, greater being better: a scorer by its name, minus an error."""
+    if loss.name == "zero-one":
+        return "accuracy"
+    scored = float(loss.reported(0.25)) != 0.25
+    errors = {"squared": "squared error", "absolute": "absolute error", "log": "log loss"}
+    return loss.name if scored else f"score (minus {errors.get(loss.name, loss.name)})"
+
+
 def _check_cv(cv: FoldsLike) -> None:
     if isinstance(cv, str) and cv != IN_SAMPLE:
         raise ValueError(f'cv must be None, "{IN_SAMPLE}", a number of folds or a splitter, got {cv!r}')
@@ -103,7 +113,7 @@ class InSample:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.labels = problem, problem.y
-        self.name = f"in-sample {problem.loss.name} score of {type(last_step(problem.path.estimator)).__name__}"
+        self.name = f"in-sample {_score_in_words(problem.loss)} of {type(last_step(problem.path.estimator)).__name__}"
         design = problem.design
         self.fits_per_draw = design.fits_per_draw
         per_draw = 8 * design.n_samples * (problem.fitted_width + 1)
@@ -136,7 +146,7 @@ class CrossValidated:
     def __init__(self, problem: Problem, cv: FoldsLike) -> None:
         self.problem, self.cv, self.labels = problem, cv, problem.y
         learner = type(last_step(problem.path.estimator)).__name__
-        self.name = f"cross-validated {problem.loss.name} score of {learner}"
+        self.name = f"cross-validated {_score_in_words(problem.loss)} of {learner}"
         splits = self._splits(problem.y)
         if cv is not None:
             splits.warn()

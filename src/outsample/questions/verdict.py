@@ -25,6 +25,8 @@ MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
 BAGS = 200
 GRID_ALONE = "this search fits the grid alone, so add it there to compare"
+# Risks whose relative difference is smaller are the same.
+ALIKE_WITHIN = 1e-6
 
 
 def plausible_positions(outcome: Outcome, groups: Array | None, chosen: int | None) -> Rows:
@@ -151,9 +153,12 @@ def _about_default(found: Found) -> str:
     if gain.error == 0:
         return f"tuning brings nothing: {name} lost the same on every row"
     if np.isnan(gain.error):
-        side = "below" if gain.value > 0 else "above"
+        if abs(gain.value) <= ALIKE_WITHIN * abs(float(found.curve.out_sample[found.outcome.model_at(found.chosen)])):
+            return f"tuning brings nothing: {name} does as well"
+        side = "better" if gain.value > 0 else "worse"
         amount = f"{numeral(abs(gain.value), 2)} ({unit})"
-        return f"{found.curve.criterion} puts the chosen candidate {amount} {side} {name}, and cannot say how surely"
+        by = found.curve.criterion
+        return f"by {by} the chosen candidate is {side} than {name} by {amount}, and how surely cannot be said"
     amount = f"{numeral(abs(gain.value), 2)} ± {numeral(gain.error, 2)} ({unit})"
     low, high = gain.interval()
     if low > 0:
@@ -195,7 +200,7 @@ def _gain(found: Found, place: int | None) -> Difference | None:
             plain = difference_of_rows(own.losses[0], table.losses[chosen], table.weight, found.groups, WIDENING)
             if plain.error == 0:
                 return plain
-            return replace(plain, value=_corrected(found, own.losses[0], table.losses[chosen], plain.value))
+            return _corrected(found, own.losses[0], table.losses[chosen], plain)
         if own.fold_risks is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
             return difference_of_folds(own.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
     if model is None:
@@ -203,12 +208,13 @@ def _gain(found: Found, place: int | None) -> Difference | None:
     return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
 
 
-def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float:
+def _corrected(found: Found, own: Floats, theirs: Floats, plain: Difference) -> Difference:
     """The gain corrected for having chosen the best of many on the same rows: bootstrap-bias-corrected.
 
     On sets of rows drawn with replacement the best candidate is chosen anew, and what it loses more than the chosen one
-    is measured on the rows outside (Tsamardinos, Greasidou & Borboudakis 2018). Other rules than the minimum
-    keep the plain gain.
+    is measured on the rows outside (Tsamardinos, Greasidou & Borboudakis 2018). The error is that of the plain gain, or
+    that of all these choices where it is larger: a candidate that hardly differs from the estimator's own setting says
+    little about others that might have been chosen. Other rules than the minimum keep the plain gain.
     """
     table = found.curve.left_out
     assert table is not None
@@ -221,13 +227,23 @@ def _corrected(found: Found, own: Floats, theirs: Floats, plain: float) -> float
     weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
     groups = None if found.groups is None else found.groups[rows]
     rng, worse = np.random.default_rng(0), []
+    sums, times = np.zeros(len(rows)), np.zeros(len(rows))
     for _ in range(BAGS):
         often = times_drawn(len(rows), groups, rng)
         outside = np.where(often == 0, weight, 0.0)
         if outside.sum() > 0:
             best = int(np.argmin(losses @ (often * weight)))
             worse.append(float((losses[best] - theirs[rows]) @ outside / outside.sum()))
-    return plain - float(np.mean(worse)) if worse else plain
+            sums += np.where(outside > 0, losses[best], 0.0)
+            times += outside > 0
+    if not worse:
+        return plain
+    with np.errstate(invalid="ignore"):
+        of_choices = difference_of_rows(
+            own[rows], sums / times, None if table.weight is None else weight, groups, WIDENING
+        )
+    wider = of_choices if of_choices.error > plain.error else plain
+    return replace(wider, value=plain.value - float(np.mean(worse)))
 
 
 def _chooses_anew(found: Found) -> bool:

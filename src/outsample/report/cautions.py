@@ -35,6 +35,14 @@ RICHEST = {
     "max_features": 1.0,
     "max_samples": 1.0,
 }
+# How a note begins that says that an estimate is of no use: it is a caution.
+USELESS = "DEGENERATE: "
+# Scores of which 1 is the most there can be.
+SCORES = ("accuracy", "balanced_accuracy", "roc_auc", "f1", "f1_macro", "r2")
+PERFECT = (
+    "By these numbers no new row is predicted wrongly. That is rare: look for a column that is known only together "
+    "with the answer, or is the answer in other words."
+)
 # Names of columns that usually say which rows belong together.
 BELONGING = re.compile(
     r"(^|[_\s.-])(id|subject|patient|person|group|site|batch|user|customer|session|household)s?$", re.I
@@ -47,6 +55,9 @@ def cautions_about(
     """Sentences a reader of the result should see; those about X and y where they are given."""
     estimates = _estimates(result)
     found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result), hasattr(result, "verdict_"))]
+    found += _about_uselessness(estimates)
+    if any(_is_perfect(estimate) for estimate in estimates):
+        found.append(PERFECT)
     if isinstance(result, PermutationTest):
         found += result.notes
     if y is not None:
@@ -59,11 +70,17 @@ def cautions_about(
 def notes_of(result: object) -> list[str]:
     """How the numbers were found, as the criteria tell it; notes that differ in a name or a number only are one."""
     alike: dict[str, list[str]] = {}
-    for note in dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes):
+    for note in _notes(result):
+        if note.startswith(USELESS):
+            continue
         alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(note[0].upper() + note[1:].rstrip(".") + ".")
     return [
         notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {_times(len(notes) - 1)}." for notes in alike.values()
     ]
+
+
+def _notes(result: object) -> list[str]:
+    return list(dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes))
 
 
 def _times(count: int) -> str:
@@ -125,6 +142,20 @@ def _is_last(parameter: str, value: object) -> bool:
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
+
+
+def _is_perfect(estimate: ErrorEstimate) -> bool:
+    """Whether new rows are said to be predicted without an error."""
+    best = {"zero-one": 0.0, **dict.fromkeys(SCORES, 1.0)}
+    return estimate.criterion != "resubstitution" and best.get(estimate.loss) == estimate.out_sample
+
+
+def _about_uselessness(estimates: list[ErrorEstimate]) -> list[str]:
+    """What criteria say against their own estimates, by their names where there are several."""
+    useless = [
+        (e.criterion, note.removeprefix(USELESS)) for e in estimates for note in e.notes if note.startswith(USELESS)
+    ]
+    return [_sentence(note if len(estimates) == 1 else f"by {name}, {note}") for name, note in useless]
 
 
 def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.risk_curve import RiskCurve
-from outsample.curve.words import Rename, Setting, amount, counted, in_words, interval_in_words, interval_of, joined
+from outsample.curve.words import (
+    Rename,
+    Setting,
+    aligned,
+    amount,
+    called_with_article,
+    counted,
+    decimals_of,
+    in_words,
+    interval_in_words,
+    interval_of,
+    joined,
+)
 from outsample.plots.elements import Answer, Bars, Cell, Content, Picture, Table
 from outsample.plots.pictures import curve_chart
 from outsample.questions.compare import Comparison
+from outsample.running.arrays import Floats
 
 NUMBERS = ("out-sample", "± data", "± draws", "in-sample", "optimism", "fits", "seconds")
 
@@ -39,9 +52,10 @@ def comparison_content(found: Comparison, asked: list[tuple[str, str]], rename: 
     settings = [rename(setting) for setting in first.params]
     several = len(first) > 1
     facts = {"rows": first.n_samples, "models": len(first), "measured by": first.loss.name, "rule": found.rule}
+    numbers = number_cells(list(found.estimates.values()))
     rows = [
-        [Cell(name), *([Cell(in_words(rename(found.params[name])))] if several else []), *number_cells(estimate)]
-        for name, estimate in found.estimates.items()
+        [Cell(name), *([Cell(in_words(rename(found.params[name])))] if several else []), *cells]
+        for name, cells in zip(found.estimates, numbers, strict=True)
     ]
     headings = ("criterion", "chosen", *NUMBERS) if several else ("criterion", *NUMBERS)
     chart = Picture(curve_chart(found.curves, found.chosen, settings), CURVES) if several else _points(found)
@@ -57,21 +71,32 @@ def comparison_content(found: Comparison, asked: list[tuple[str, str]], rename: 
     )
 
 
-def number_cells(estimate: ErrorEstimate) -> list[Cell]:
-    """The cells of an estimate, in the order of NUMBERS."""
-    errors = (estimate.standard_error, estimate.monte_carlo_error)
+def number_cells(estimates: Sequence[ErrorEstimate]) -> list[list[Cell]]:
+    """The cells of each estimate, in the order of NUMBERS; errors of all with as many decimals each."""
+    risks, errors, others = (
+        ("out_sample", "in_sample", "optimism"),
+        ("standard_error", "monte_carlo_error"),
+        ("n_fits",),
+    )
+    values = {
+        name: np.array([getattr(e, name) for e in estimates], dtype=np.float64) for name in (*risks, *errors, *others)
+    }
+    decimals = decimals_of(values["out_sample"], 4)
+    of_errors = decimals_of(np.concatenate([values[name] for name in errors]), 2)
+    columns = {name: numbers_in_cells(values[name], decimals) for name in risks}
+    columns |= {name: numbers_in_cells(values[name], of_errors) for name in errors}
+    columns |= {name: numbers_in_cells(values[name], 0) for name in others}
+    columns["seconds"] = [Cell(numeral(e.seconds, 2), e.seconds) for e in estimates]
+    order = ("out_sample", *errors, "in_sample", "optimism", *others, "seconds")
+    return [list(row) for row in zip(*(columns[name] for name in order), strict=True)]
+
+
+def numbers_in_cells(values: Floats, decimals: int) -> list[Cell]:
+    """A column of numbers with as many decimals each."""
     return [
-        _cell(estimate.out_sample),
-        *(Cell("–") if value is None else _cell(value, 2) for value in errors),
-        _cell(estimate.in_sample),
-        _cell(estimate.optimism),
-        Cell(str(estimate.n_fits), float(estimate.n_fits)),
-        _cell(estimate.seconds, 2),
+        Cell(text, value if math.isfinite(value) else None)
+        for text, value in zip(aligned(values, decimals), values.tolist(), strict=True)
     ]
-
-
-def _cell(value: float, digits: int = 4) -> Cell:
-    return Cell(numeral(value, digits), float(value)) if math.isfinite(value) else Cell("–")
 
 
 def meanings_of(curves: Mapping[str, RiskCurve]) -> list[tuple[str, str]]:
@@ -96,16 +121,17 @@ def comparison_answers(found: Comparison, rename: Rename) -> list[Answer]:
     """Which setting to use, what to expect, and what the criteria cost."""
     about_new_data = {name: e for name, e in found.estimates.items() if name != "resubstitution"} or found.estimates
     several = len(next(iter(found.curves.values()))) > 1
-    use = [_use({name: rename(setting) for name, setting in found.params.items()})] if several else []
+    sure = next((name for name, e in about_new_data.items() if interval_of(e) is not None), next(iter(about_new_data)))
+    use = [_use({name: rename(setting) for name, setting in found.params.items()}, sure)] if several else []
     return [*use, _expect(about_new_data), _cost(found)]
 
 
-def _use(settings: dict[str, Setting]) -> Answer:
-    """The setting that most criteria choose, and who chooses others."""
+def _use(settings: dict[str, Setting], sure: str) -> Answer:
+    """The setting that most criteria choose, and who chooses others; of as many, that of the criterion `sure`."""
     chosen: dict[str, list[str]] = {}
     for criterion, setting in settings.items():
         chosen.setdefault(in_words(setting), []).append(criterion)
-    most = max(chosen, key=lambda words: len(chosen[words]))
+    most = max(chosen, key=lambda words: (len(chosen[words]), sure in chosen[words]))
     if len(chosen) == 1:
         return Answer("Use", most, "all criteria choose it")
     others = [f"{joined(names)}: {words}" for words, names in chosen.items() if words != most]
@@ -118,7 +144,7 @@ def _expect(estimates: dict[str, ErrorEstimate]) -> Answer:
     low = min(estimates, key=lambda name: estimates[name].out_sample)
     high = max(estimates, key=lambda name: estimates[name].out_sample)
     loss = estimates[low].loss
-    called = "an error rate" if loss == "zero-one" else loss
+    called = "an error rate" if loss == "zero-one" else called_with_article(loss)
     ends = [amount(loss, estimates[name].out_sample) for name in (low, high)]
     sure = next((name for name, estimate in estimates.items() if interval_of(estimate) is not None), None)
     more = (

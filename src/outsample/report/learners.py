@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from outsample.curve.error_estimate import numeral
-from outsample.curve.words import counted, expectation, joined
+from outsample.curve.words import aligned, counted, decimals_of, expectation, joined
 from outsample.plots.elements import Answer, Bars, Cell, Content, Picture, Table
 from outsample.questions.compare_models import ModelComparison
+from outsample.report.comparison import numbers_in_cells
 
+# The power of ten of a number as Python writes it.
+POWER = re.compile(r"e[+]?(-?)0*(?=\d)")
 MEANINGS = {
     "95 % interval": "where the error on new data is to be expected; this data set is one of many.",
     "may be best": "no other learner is better beyond doubt, by the losses of the same rows left out (level 0.95).",
@@ -16,7 +21,10 @@ MEANINGS = {
 }
 BARS = "The error of each learner on rows left out, with its 95 % interval; strong: those that may be the best."
 
-PAIRS = "the difference with its 95 % interval: paired, and corrected for the training rows that folds share."
+PAIRS = (
+    "Paired on the same rows left out, and corrected for the training rows that folds share; Holm's p-values are "
+    "adjusted for all pairs."
+)
 PAIRED = (
     "The differences to the best learner, row by row on the same rows left out, with their 95 % intervals: where a bar "
     "crosses the line, these data alone do not tell the two apart."
@@ -29,17 +37,26 @@ def learners_content(found: ModelComparison, asked: list[tuple[str, str]], call:
     loss, frame = found.curve.loss.name, found.to_frame()
     facts = {"rows": found.curve.n_samples, "learners": len(found.names), "measured by": loss}
     order = [line[0] for line in lines]
-    rows = [[Cell(line[0]), Cell(line[1], float(frame.estimate[line[0]])), *map(Cell, line[2:])] for line in lines]
+    rows = [
+        [Cell(name), Cell(_short(value), float(frame.estimate[name])), *(Cell(_short(text)) for text in others)]
+        for name, value, *others in lines
+    ]
     return Content(
         title="Which learner?",
         answers=learners_answers(found),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
         table=Table(headings, rows, strong=frozenset(i for i, name in enumerate(order) if name in found.plausible)),
         table_title="The learners",
-        meanings=[(loss, f"estimates {found.curve.estimand}."), *MEANINGS.items(), *_pairs_in_words(found)],
+        meanings=[(loss, f"estimates {found.curve.estimand}."), *MEANINGS.items()],
         code=call,
         pictures=[Picture(_bars(found, order), BARS), *_paired(found)],
+        more=_pairs(found),
     )
+
+
+def _short(text: str) -> str:
+    """A number as pages write it, without the sign and the zeros of its exponent."""
+    return POWER.sub(r"e\1", text)
 
 
 def learners_answers(found: ModelComparison) -> list[Answer]:
@@ -79,11 +96,23 @@ def _paired(found: ModelComparison) -> list[Picture]:
     return [Picture(drawn, PAIRED)]
 
 
-def _pairs_in_words(found: ModelComparison) -> list[tuple[str, str]]:
-    """By how much each pair of learners differs."""
-    said = []
-    for pair in found.differences().itertuples():
-        low, high = (numeral(end, 3) for end in pair.interval)
-        p = f"p = {pair.p_value:.2g}, adjusted for all pairs {pair.p_holm:.2g}"
-        said.append((f"{pair.first} − {pair.second}", f"{numeral(pair.difference, 3)} ({low} to {high}), {p}."))
-    return [*said, ("a − b", PAIRS)] if said else []
+def _pairs(found: ModelComparison) -> list[tuple[str, Table]]:
+    """A table of the differences between the learners of each pair."""
+    pairs = list(found.differences().itertuples())
+    if not pairs:
+        return []
+    values = np.array([pair.difference for pair in pairs], dtype=np.float64)
+    ends = np.array([pair.interval for pair in pairs], dtype=np.float64)
+    decimals = decimals_of(np.concatenate([values, ends.ravel()]), 3)
+    low, high = (aligned(column, decimals) for column in ends.T)
+    rows = [
+        [
+            Cell(f"{pair.first} − {pair.second}"),
+            *numbers_in_cells(values[[i]], decimals),
+            Cell(f"{low[i]} to {high[i]}"),
+            *(Cell(numeral(p, 2), float(p)) for p in (pair.p_value, pair.p_holm)),
+        ]
+        for i, pair in enumerate(pairs)
+    ]
+    headings = ("pair", "difference", "95 % interval", "p", "p, Holm")
+    return [("The differences", Table(headings, rows, note=PAIRS))]

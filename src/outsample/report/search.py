@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.race_record import WORSE, RaceRecord
 from outsample.curve.risk_curve import RiskCurve
 from outsample.curve.words import (
     Rename,
     Setting,
     counted,
+    decimals_of,
     doubt,
     expectation,
     in_words,
@@ -26,15 +27,19 @@ from outsample.plots.elements import Answer, Cell, Content, Table
 from outsample.plots.pictures import (
     known_errors,
     parameter_names,
+    parted_names,
     pictures_of,
     place_of,
     plausible_models,
     ranked,
 )
 from outsample.questions.code import code_of_search
+from outsample.report.comparison import numbers_in_cells
 from outsample.rules import RULES
 from outsample.running.arrays import Floats
 
+# Columns of the table that hold errors and scores; the others count.
+MEASURED = ("estimate", "± data", "± draws", "in-sample")
 # More candidates than these are told as ranges.
 FEW = 3
 
@@ -98,27 +103,40 @@ def _by(search: Any) -> str:
 
 
 def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
-    """What cannot be told from the chosen model, the simplest first."""
+    """What cannot be told from the chosen model: the simplest first where models have an order, else the best."""
     curve, best = search.curve_, place_of(search.curve_, search.best_params_)
-    others = [i for i in sorted(plausible_models(search)) if i != best]
+    may_be = [i for i in sorted(plausible_models(search)) if i != best]
+    others = [i for i in may_be if not _left_early(curve, i)]
+    early = len(may_be) - len(others)
+    met = f"{early} more left the race early, on too few rows to be ruled out" if early else ""
     if not others:
-        return "no other candidate", "by these data the chosen one is better than all others"
-    count = counted(len(others), "other candidate")
+        return "no other candidate", met or "by these data the chosen one is better than all others"
+    why = f"{counted(len(others), 'other candidate')} cannot be told from it by these data"
     if len(others) > FEW and curve.ordered and len(parameter_names(curve.params)) == 1:
-        return _runs(curve, others, rename), f"{count} cannot be told from it by these data"
+        return _runs(curve, others, best, rename), "; ".join(filter(None, [why, met]))
+    if not curve.ordered:
+        others.sort(key=lambda i: float(curve.out_sample[i]))
     words = [in_words(rename(curve.params[i])) for i in others]
-    order = ", the simplest first" if curve.ordered and len(others) > 1 else ""
-    return listed(words), f"{count} cannot be told from it by these data{order}"
+    order = ("the simplest first" if curve.ordered else "the best first") if len(others) > 1 else ""
+    return listed(words), "; ".join(filter(None, [", ".join(filter(None, [why, order])), met]))
 
 
-def _runs(curve: RiskCurve, places: Sequence[int], rename: Rename) -> str:
-    """Values of the only parameter, those that stand beside each other as from … to …: n_neighbors = 3 to 9, 12."""
+def _left_early(curve: RiskCurve, model: int) -> bool:
+    """Whether a race dropped a candidate for being worse on the rows that it had met."""
+    return isinstance(curve.race, RaceRecord) and curve.race.reason[model] == WORSE
+
+
+def _runs(curve: RiskCurve, places: Sequence[int], best: int, rename: Rename) -> str:
+    """Values of the only parameter, those that stand beside each other as from … to …: n_neighbors = 3 to 9, 12.
+
+    The chosen one, `best`, does not part those on both sides of it.
+    """
     name, *_ = rename(curve.params[places[0]])
     values = [rename(setting)[name] for setting in curve.params]
-    said = [value_in_words(value) for value in values]
-    chosen = {i for i in range(len(curve)) if i not in places} & {p + 1 for p in places} & {p - 1 for p in places}
+    said = [value_in_words(value, name) for value in values]
+    between = {best} if {best - 1, best + 1} <= set(places) else set()
     runs: list[list[int]] = []
-    for i in sorted({*places, *(chosen if len(chosen) == 1 else ())}):
+    for i in sorted({*places, *between}):
         if runs and i == runs[-1][-1] + 1:
             runs[-1].append(i)
         else:
@@ -167,7 +185,8 @@ def candidates_table(
     curve: RiskCurve, settings: Sequence[Setting], chosen: int, plausible: frozenset[int], note: str
 ) -> Table:
     """A row per candidate, best first: its parameters, its numbers, and whether it may be the best."""
-    names = parameter_names(settings)
+    shared, own = parted_names(settings)
+    names = [*shared, *(["parameters"] if own else [])]
     columns: dict[str, Floats] = {
         "estimate": on_users_scale(curve, curve.out_sample),
         "± data": known_errors(curve.standard_error),
@@ -178,13 +197,15 @@ def candidates_table(
         columns[f"{curve.race.unit}s"] = curve.race.n_splits.astype(np.float64)
     columns = {name: values for name, values in columns.items() if np.isfinite(values).any()}
     order = ranked(curve, chosen)
+    numbers = _number_cells({name: values[order] for name, values in columns.items()})
     rows = [
         [
-            *(_parameter_cell(settings[i].get(name, "–")) for name in names),
-            *(_number_cell(values[i], 2 if name.startswith("±") else 4) for name, values in columns.items()),
+            *(_parameter_cell(settings[i][name], name) for name in shared),
+            *([Cell(in_words({name: settings[i][name] for name in own if name in settings[i]}, "–"))] if own else []),
+            *cells,
             *([Cell(_standing(i, chosen, plausible), float(i != chosen) + (i not in plausible))] if plausible else []),
         ]
-        for i in order
+        for i, *cells in zip(order, *numbers, strict=True)
     ]
     return Table(
         (*(names or ["model"]), *columns, *(["may be best"] if plausible else [])),
@@ -199,12 +220,18 @@ def _standing(i: int, chosen: int, plausible: frozenset[int]) -> str:
     return "chosen" if i == chosen else "yes" if i in plausible else "–"
 
 
-def _number_cell(value: float, digits: int) -> Cell:
-    return Cell(numeral(value, digits), float(value)) if math.isfinite(value) else Cell("–")
+def _number_cells(columns: dict[str, Floats]) -> list[list[Cell]]:
+    """The cells of each column: estimates and their errors with as many decimals each, rounds as whole numbers."""
+    decimals = {name: decimals_of(values, 2 if name.startswith("±") else 4) for name, values in columns.items()}
+    same = {"in-sample": "estimate", "± draws": "± data"}
+    return [
+        numbers_in_cells(values, decimals.get(same.get(name, name), decimals[name]) if name in MEASURED else 0)
+        for name, values in columns.items()
+    ]
 
 
-def _parameter_cell(value: Any) -> Cell:
-    return Cell(value_in_words(value), float(value) if _is_number(value) else None)
+def _parameter_cell(value: Any, name: str) -> Cell:
+    return Cell(value_in_words(value, name), float(value) if _is_number(value) else None)
 
 
 def _is_number(value: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.words import amount, doubt, expectation
+from outsample.curve.words import amount, counted, doubt, expectation
 from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
 from outsample.questions.audit import Audit
 from outsample.questions.significance import PermutationTest
@@ -21,7 +21,7 @@ def estimate_content(found: ErrorEstimate, asked: list[tuple[str, str]], call: s
         title="How good will this model be on new data?",
         answers=estimate_answers(found),
         asked=[*asked, *((name, str(value)) for name, value in facts.items())],
-        table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells(found)]]),
+        table=Table(("criterion", *NUMBERS), [[Cell(found.criterion), *number_cells([found])[0]]]),
         table_title="The numbers",
         meanings=[*MEANINGS.items(), (found.criterion, f"estimates {found.estimand}.")],
         code=call,
@@ -48,7 +48,7 @@ def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str
     ]
     return Content(
         title="Is there anything there?",
-        answers=[Answer("Answer", _verdict(found), f"p = {found.pvalue:.3g} over {draws} permutations of the labels")],
+        answers=test_answers(found),
         asked=[*asked, ("alternative", found.alternative)],
         table=Table(("statistic", "value", "p-value", "permutations", "fits", "seconds"), [cells]),
         table_title="The numbers",
@@ -57,8 +57,14 @@ def test_content(found: PermutationTest, asked: list[tuple[str, str]], call: str
             ("p-value", "how often labels without information would reach the statistic of the real ones."),
         ],
         code=call,
-        pictures=[Picture(Histogram(found.null, found.statistic, found.name), NULL)],
+        pictures=[Picture(Histogram(found.null, found.statistic, found.name.partition(" of ")[0]), NULL)],
     )
+
+
+def test_answers(found: PermutationTest) -> list[Answer]:
+    """Whether there is anything there."""
+    many = counted(len(found.null), "permutation")
+    return [Answer("Answer", _verdict(found), f"p = {found.pvalue:.3g} over {many} of the labels")]
 
 
 def _verdict(found: PermutationTest) -> str:
@@ -72,7 +78,7 @@ def audit_content(found: Audit, asked: list[tuple[str, str]], call: str) -> Cont
     numbers = (found.reported, found.no_information, found.optimism, found.corrected, found.pvalue)
     return Content(
         title="Is the procedure honest?",
-        answers=[Answer("Answer", found.sentence)],
+        answers=[Answer("Answer", *_parted(found.sentence))],
         asked=asked,
         table=Table(
             ("reported", "no information", "optimism", "corrected", "p-value"),
@@ -89,3 +95,9 @@ def audit_content(found: Audit, asked: list[tuple[str, str]], call: str) -> Cont
         code=call,
         pictures=[Picture(Histogram(found.draws, found.reported, "error reported on shuffled labels"), NULL)],
     )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first sentence of a text, and the others."""
+    first, _, rest = text.partition(". ")
+    return (f"{first}.", rest) if rest else (text, "")

@@ -36,7 +36,9 @@ def bars(found: Bars, width: float, kind: str, name: str) -> Markup:
                 across(value), top, height - 46
             )
         )
-        parts.append(text(across(value), height - 28, number(value), "middle"))
+        half = CHARACTER * len(number(value)) / 2
+        at = min(max(across(value), half + 2), width - half - 2)
+        parts.append(text(at, height - 28, number(value), "middle"))
     if found.reference is not None:
         parts.append(
             Markup('<line class="observed" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(

@@ -72,6 +72,11 @@ def limits(values: Floats, worse_is_up: bool = True) -> tuple[float, float]:
     return ends if worse_is_up else (-ends[1], -ends[0])
 
 
+def room_for(low: float, high: float) -> float:
+    """Pixels left of the plotting area: the longest tick of the values, and what they are."""
+    return 29 + 7 * max((len(number(value)) for value in nice_ticks(low, high)), default=4)
+
+
 def svg(frame: Frame, label: str, inside: Sequence[Markup], focus: bool = False) -> Markup:
     """The svg element around what is drawn; `focus` for drawings that answer to the keyboard."""
     start, end = frame.x(-0.5), frame.x(frame.count - 0.5)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from outsample.plots.elements import Chart, Line, RaceChart
 from outsample.plots.ticks import axis_labels
-from outsample.report.drawing.frame import Frame, limits, place_axis, svg, text, value_axis
+from outsample.report.drawing.frame import Frame, limits, place_axis, room_for, svg, text, value_axis
 from outsample.running.arrays import Floats
 
 COLOURS = 8
@@ -33,7 +33,7 @@ def line_chart(chart: Chart, size: tuple[float, float], kind: str, name: str) ->
     judged = np.concatenate([line.values for line in chart.lines if line.kind == "criterion"])
     fitted = np.concatenate([line.values for line in chart.lines])
     low, high = limits(fitted, worse_is_up=_worse_is_up(chart, judged))
-    frame = Frame(*size, low, high, len(chart.settings), name, kind)
+    frame = Frame(*size, low, high, len(chart.settings), name, kind, left=room_for(low, high))
     labels = axis_labels(chart.ticks, chart.values, frame.end - frame.left)
     parts = [*value_axis(frame, chart.up), *place_axis(frame, labels, chart.across), *_bands(frame, chart)]
     parts += [_line(frame, line, style_of(chart, i)) for i, line in enumerate(chart.lines)]
@@ -119,7 +119,8 @@ def race_chart(race: RaceChart, size: tuple[float, float], kind: str, name: str)
     rounds, candidates = race.values.shape
     last = race.values[-1]
     worse_is_up = bool(race.values[0, race.leader] <= np.nanmedian(race.values[0]))
-    frame = Frame(*size, *limits(race.values.ravel(), worse_is_up), rounds, name, kind)
+    ends = limits(race.values.ravel(), worse_is_up)
+    frame = Frame(*size, *ends, rounds, name, kind, left=room_for(*ends))
     labels = axis_labels(race.rounds, None, frame.end - frame.left)
     parts = [*value_axis(frame, race.up), *place_axis(frame, labels, race.across)]
     order = sorted(range(candidates), key=lambda c: (c == race.leader, bool(np.isfinite(last[c]))))
