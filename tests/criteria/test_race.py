@@ -139,12 +139,21 @@ def test_any_number_of_workers_gives_the_same_bits(table, backend):
     assert one.best_params_ == two.best_params_
 
 
-def test_nothing_to_find_ends_early_and_says_so(table):
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "f1", "balanced_accuracy", "neg_log_loss", "r2"])
+def test_nothing_to_find_ends_early_and_says_so(table, scoring):
+    """The best of many is better than guessing by luck, now and then more than its errors allow for."""
     X, y = table
-    permuted = np.random.default_rng(0).permutation(y)
-    search = raced(X, permuted, criterion="race")
-    assert search.n_fits_ < 12 * 10
-    assert "guessing" in " ".join(search.curve_.notes)
+    learner, grid = (SVR() if scoring == "r2" else SVC()), GRID
+    if scoring == "neg_log_loss":
+        learner, grid = (
+            HistGradientBoostingClassifier(max_iter=10),
+            {"max_leaf_nodes": [3, 7], "learning_rate": [0.1, 1]},
+        )
+    permuted = [np.random.default_rng(seed).permutation(y) for seed in range(4)]
+    searches = [raced(X, labels, learner, grid, scoring=scoring) for labels in permuted]
+    assert max(search.n_fits_ for search in searches) < 5 * len(searches[0].race_.params)
+    assert sum("guessing" in search.curve_.notes[-1] for search in searches) >= 3
+    assert "guessing" not in raced(X, y, learner, grid, scoring=scoring).curve_.notes[-1]
 
 
 def test_models_of_one_path_come_off_one_fit_per_fold(table):

@@ -220,6 +220,17 @@ def test_sizes_of_one_forest_come_off_one_growth(table):
     assert np.isfinite(batches.fit(X, y).best_score_)
 
 
+def test_smaller_forests_go_on_as_long_as_a_larger_one_of_the_same_trees_does(table):
+    """They cost nothing, and a finished forest is not dropped for what a larger one is expected to become."""
+    race = raced(*table, grid={"n_estimators": [48, 96, 192], "max_features": [1, 3, 8]}).race_
+    for features in (1, 3, 8):
+        sizes = [i for i, params in enumerate(race.params) if params["max_features"] == features]
+        largest = max(sizes, key=lambda i: race.n_splits[i])
+        for i in sizes:
+            assert race.n_splits[i] == min(race.params[i]["n_estimators"], race.n_splits[largest])
+    assert race.n_fits <= 3, "one for each number of features"
+
+
 def test_budgets_end_it_with_the_best_so_far(table):
     X, y = table
     search = raced(X, y, criterion=Race(max_fits=3))

@@ -73,9 +73,9 @@ class FoldRace(RaceRun):
     def _cost(self, entrants: list[int], r: int) -> float:
         return float(sum(e not in self._known for e in entrants))
 
-    def _costs_nothing(self, candidates: Rows) -> Bools:
+    def _cost_nothing(self, alive: Rows, worse: Bools) -> Bools:
         known = [self.entrants[e].candidates for e in range(len(self.entrants)) if e in self._known]
-        return np.isin(candidates, np.concatenate(known) if known else [])
+        return np.isin(alive, np.concatenate(known) if known else [])
 
     def _renewed(self) -> None:
         self._fits = _Laps(self.entrants, self.splits)

@@ -28,6 +28,8 @@ from outsample.running.arrays import Array, Bools, Floats, Rows
 # share of them (the rule of three) need not be told apart.
 RULE_OF_THREE = 3.0
 
+NOTHING_TO_FIND = "there may be nothing to find"
+
 Lap = tuple[Array, Array, Array]
 """Of one fit: how many fits it cost, the risk of every model in the round, (models,), their losses, (models, rows)."""
 
@@ -139,9 +141,9 @@ class RaceRun(ABC):
         """Fits that round r takes of some entrants."""
         return float(len(entrants))
 
-    def _costs_nothing(self, candidates: Rows) -> Bools:
-        """(candidates,) whether all further rounds are known without a fit."""
-        return np.zeros(len(candidates), dtype=bool)
+    def _cost_nothing(self, alive: Rows, worse: Bools) -> Bools:
+        """(alive,) whether no further round of a candidate takes a fit once the worse ones have left."""
+        return np.zeros(len(alive), dtype=bool)
 
     def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants
         """Called when some entrants have been taken apart."""
@@ -173,6 +175,9 @@ class RaceRun(ABC):
         ended = self._why_budget() or self._ended
         if self.rules.finish:
             self._finish(leader)
+        r = len(self.values[leader]) - 1
+        if n > 1 and NOTHING_TO_FIND not in ended and self._guesses(leader, r, self._risk(leader, r)):
+            ended = f"{ended}, and the best one is no better than guessing: {NOTHING_TO_FIND}"
         return RaceRecord(
             params=self.params,
             n_splits=self._amounts(),
@@ -226,11 +231,11 @@ class RaceRun(ABC):
     def _drop(self, alive: Rows, stand: Standings, r: int) -> Rows:
         """Those that are still in the race; why the others are not is written down.
 
-        Who costs nothing stays, so that all rows have been seen when it is judged.
+        Who costs nothing stays, so that it is judged when all is known.
         """
         worse = stand.probability < (1 - self.rules.confidence if self._knows_errors(r) else 0.0)
         worse[stand.leader] = False
-        worse &= ~self._costs_nothing(alive)
+        worse &= ~self._cost_nothing(alive, worse)
         alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
         return alive[~worse & ~alike]
@@ -250,7 +255,7 @@ class RaceRun(ABC):
         if len(self.params) == 1:
             return "there is only one candidate"
         if self._may_be_guessing(r) and self._guesses(leader, r, risk):
-            return f"no candidate was better than guessing after {so_far}: there may be nothing to find"
+            return f"no candidate was better than guessing after {so_far}: {NOTHING_TO_FIND}"
         if r + 1 == len(self.rounds):
             return f"all {so_far} were run"
         if len(alive) == 1:
@@ -266,13 +271,18 @@ class RaceRun(ABC):
         least = self.problem.loss.range[0]
         return risk - least if np.isfinite(least) else abs(risk)
 
+    def _risk(self, candidate: int, r: int) -> float:
+        """The risk of a candidate until round r."""
+        return float(standings(*self._seen(np.array([candidate]), r)).risk[0])
+
     def _guesses(self, leader: int, r: int, risk: float) -> bool:
         """Whether the leader is no better than the best of so many that predict without X would seem to be."""
         losses, weight = self._seen(np.array([leader]), r)
-        if not self.problem.loss.per_row or self.problem.scale <= 0 or losses.shape[1] < 2:
+        guessing = float(self.problem.loss.guessing(self.problem.y, self.problem.weight))
+        if np.isnan(guessing) or losses.shape[1] < 2 or not self._knows_errors(r):
             return False
         error = float(error_of_mean(losses, weight)[0])
-        return bool(risk > self.problem.scale - stats.norm.ppf(1 - 0.5 / len(self.params)) * error)
+        return bool(risk > guessing - stats.norm.ppf(1 - 0.5 / len(self.params)) * error)
 
     def _extend(self, alive: Rows, r: int) -> None:
         """Fit the entrants of candidates that have not been tested in round r, and write down what they lost."""

@@ -23,7 +23,7 @@ from outsample.losses.base import weighted_mean
 from outsample.paths.growing import Growing, SharedSteps, planted
 from outsample.paths.out_of_bag import Votes, first_estimators, size_in_memory
 from outsample.problem import Problem
-from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.arrays import Array, Bools, Floats, Rows
 from outsample.running.fits import MEMORY, setting_key
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
@@ -140,6 +140,17 @@ class SizeRace(RaceRun):
         most, before = int(self.rounds[-1]), int(self.rounds[r - 1]) if r else 0
         ends = [min(int(self.rounds[r]), max(self._growths[e].sizes)) for e in entrants]
         return sum(max(0, end - before) for end in ends) / most
+
+    def _cost_nothing(self, alive: Rows, worse: Bools) -> Bools:
+        """Finished forests, and those that are the first trees of a larger one that goes on.
+
+        How a forest would do with more trees is extrapolated, which is no reason to drop one that is all there.
+        """
+        largest = np.zeros(len(self.params), dtype=np.intp)
+        for entrant in self.entrants:
+            going_on = np.intersect1d(alive[~worse], entrant.candidates)
+            largest[entrant.candidates] = self.full[going_on].max(initial=0)
+        return np.asarray((self.trees[alive] >= self.full[alive]) | (self.full[alive] < largest[alive]))
 
     def _amounts(self) -> Rows:
         return self.trees
