@@ -156,6 +156,19 @@ def test_nothing_to_find_ends_early_and_says_so(table, scoring):
     assert "guessing" not in raced(X, y, learner, grid, scoring=scoring).curve_.notes[-1]
 
 
+def test_rare_classes_are_not_taken_for_nothing_to_find():
+    """Three folds hold a handful of a class of one row in twenty-five, and most of its rows are beyond any learner."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(600) % 25 == 0).astype(int)
+    seen = np.where(rng.uniform(size=600) < 0.3, y, 0)
+    X = np.stack([seen + 0.05 * rng.standard_normal(600), rng.standard_normal(600)], axis=1)
+    search = GridSearch(SVC(), {"C": [1e-4, 1e-3, 1.0], "gamma": [0.1, 1.0]}, criterion="race", random_state=0).fit(
+        X, y
+    )
+    assert "guessing" not in search.race_.ended
+    assert search.best_params_["C"] == 1.0
+
+
 def test_models_of_one_path_come_off_one_fit_per_fold(table):
     X, y = table
     # The tree's own setting, which takes part, is one of the path.
