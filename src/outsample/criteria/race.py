@@ -38,11 +38,11 @@ class Race(Criterion):
     of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped.
     The race is over when one candidate is left; when the expected loss of taking the leader now, against the answer of
     all folds, is below `tolerance` of its risk (of a score, of what is missing to the best one); or when nobody is
-    better than guessing after three folds or more, as many as it takes to notice. Models of one path come off one fit per fold, so that only parameters that
-    are refitted cost; steps that ignore y, and matrices of kernels, are made once per fold for all candidates that have
-    the same. Of candidates that lost alike on every row of half the folds the simplest is kept. Estimates the error of
-    a model fitted to the training share of the rows, as cross-validation does: the mean over the folds that a candidate
-    was tested on, all of them for the winner.
+    better than guessing after three folds or more, as many as it takes to notice. Models of one path come off one fit
+    per fold, so that only parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made
+    once per fold for all candidates that have the same. Of candidates that lost alike on every row of half the folds
+    the simplest is kept. Estimates the error of a model fitted to the training share of the rows, as cross-validation
+    does: the mean over the folds that a candidate was tested on, all of them for the winner.
 
     Forests and bags of 30 trees or more, beside other learners, are fitted once, to all rows, and judged on the rows of
     a fold by the trees that did not see them, as in `OutOfBag`; not where there is a budget.
