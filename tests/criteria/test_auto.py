@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingRegressor,
@@ -12,6 +13,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
@@ -197,3 +199,11 @@ def test_scores_of_trees_where_a_class_has_two_rows(scoring, seed):
     search = GridSearch(tree, grid, scoring=scoring, random_state=seed).fit(X, y)
     assert search.curve_.criterion == "rows-and-labels"
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_steps_that_read_the_labels_are_given_as_the_reason_for_folds():
+    X, y = make_classification(80, 6, random_state=0)
+    pipeline = make_pipeline(SelectKBest(k=3), LogisticRegression())
+    search = GridSearch(pipeline, {"logisticregression__C": [0.1, 1]}, random_state=0).fit(X, y)
+    assert search.curve_.criterion == "race"
+    assert "a step before the learner may look at the labels" in search.curve_.notes[0]

@@ -18,6 +18,7 @@ from outsample.criteria.race import Race
 from outsample.criteria.rows_and_labels import RowsAndLabels
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, last_step
+from outsample.data.steps import step_that_reads_y
 from outsample.data.tables import n_columns
 from outsample.evidence.out_of_bag import tells_out_of_bag
 from outsample.paths.trees.best_first import BestFirstTreeClassifier
@@ -163,6 +164,8 @@ class Auto(Criterion):
                 return criterion, why
         if _knows_left_out(problem):
             return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
+        if step_that_reads_y(problem.path.estimator) is not None:
+            return self.race_taken, "a step before the learner may look at the labels, which it is kept from in folds"
         return self.race_taken, "no shortcut is known for this learner"
 
     def on_one_path(self, problem: Problem) -> RowsAndLabels:
