@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import LeaveOneOut as EveryRow
+from sklearn.model_selection import cross_val_predict
 from sklearn.svm import LinearSVC
 
+from outsample import estimate
 from outsample.paths.penalised.approximate import SharedTable
 from outsample.paths.penalised.objectives import Labels, objectives_of
 from outsample.paths.penalised.refinement import LeaveOneOut
@@ -67,3 +71,15 @@ def test_collinear_columns_say_how_far_off_they_are():
     assert np.isfinite(left_out.errors[rows]).all()
     # Refits stop within their own tolerance, too.
     assert np.mean(np.abs(left_out.predictors[rows, 0] - exact) <= 3 * left_out.errors[rows] + 0.02) == 1.0
+
+
+@pytest.mark.parametrize(("seed", "C"), [(11, 0.1), (14, 0.1), (20, 0.03), (23, 0.1)])
+def test_models_without_any_coefficient_against_leave_one_out(seed, C):
+    """A large penalty leaves nothing, not even the constant, until some row is left out."""
+    rng = np.random.default_rng(seed)
+    few = rng.standard_normal((int(rng.integers(20, 120)), 4))
+    labels = (few[:, 0] + rng.standard_normal(len(few)) > rng.choice([-0.5, 0, 0.5, 1])).astype(int)
+    model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=C, **TIGHT)
+    assert not model.fit(few, labels).coef_.any()
+    exact = log_loss(labels, cross_val_predict(model, few, labels, cv=EveryRow(), method="predict_proba"))
+    assert estimate(model, few, labels, criterion="alo", loss="log").out_sample == pytest.approx(exact, rel=1e-2)

@@ -166,7 +166,7 @@ class LeaveOneOut:
     def _moved(self, deltas: Floats) -> Floats:
         """Linear predictors of all rows after steps (batch, K, d), (batch, n, K)."""
         table = self._first.table
-        flat = np.asarray(table @ deltas.reshape(-1, deltas.shape[2]).T)
+        flat = np.asarray(table @ deltas.reshape(len(deltas) * deltas.shape[1], deltas.shape[2]).T)
         moved = flat.reshape(table.shape[0], len(deltas), deltas.shape[1])
         return np.asarray(self.objective.predictor + np.moveaxis(moved, 0, 1))
 
