@@ -231,6 +231,19 @@ def test_smaller_forests_go_on_as_long_as_a_larger_one_of_the_same_trees_does(ta
     assert race.n_fits <= 3, "one for each number of features"
 
 
+def test_sizes_of_one_forest_that_have_been_the_same_are_not_taken_for_alike(table):
+    X, y = table
+    race = raced(X, y, grid={"n_estimators": [100, 200]}, criterion=Race(**PATIENT), loss="zero-one").race_
+    assert race.n_splits[:2].tolist() == [100, 200]
+
+
+def test_zero_one_losses_are_raw_and_scikit_learns_own(table):
+    X, y = table
+    search = raced(X, y, grid={"max_features": [1, 8]})
+    best = clone(FOREST).set_params(oob_score=True, **search.best_params_).fit(X, y)
+    assert search.best_score_ == pytest.approx(best.oob_score_, abs=1e-15)
+
+
 def test_budgets_end_it_with_the_best_so_far(table):
     X, y = table
     search = raced(X, y, criterion=Race(max_fits=3))

@@ -14,7 +14,7 @@ from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
-from outsample.evidence.out_of_bag import Growth, OutOfBagFits, Unseen, by_model, growths_of, offer
+from outsample.evidence.out_of_bag import Growth, OutOfBagFits, Unseen, by_model, gains_by_correction, growths_of, offer
 from outsample.evidence.rows import at_all_rows, left_out_losses
 from outsample.paths.out_of_bag import objection
 from outsample.problem import Problem
@@ -36,7 +36,8 @@ class OutOfBag(Criterion):
 
     A row is out of bag in about m = .37 M of M trees. `correction` turns the loss of an ensemble of m trees into that
     of one of M: exact in expectation for squared loss, (y − f̄)² − s²/m + s²/M with the variance s² of the m trees; for
-    other losses and scorers by comparing the m trees with random halves of them, see `evidence.out_of_bag`.
+    other losses and scorers by comparing the m trees with random halves of them, see `evidence.out_of_bag`. For
+    zero-one loss that brings more noise than it takes away, so that its raw errors are taken, scikit-learn's own.
     Predictions that are kept are raw, those of scikit-learn's `oob_decision_function_` and `oob_prediction_`.
 
     Estimates the expected loss on a new sample of the ensemble fitted to all rows. `standard_error` is the standard
@@ -47,7 +48,7 @@ class OutOfBag(Criterion):
 
     Parameters
     ----------
-    correction : whether to correct for the number of trees.
+    correction : whether to correct for the number of trees; None for all losses but zero-one.
     n_draws : number of permuted label vectors for the calibration, each of which costs another fit per setting; 0 for
         none.
     keep_predictions : whether the curve keeps `out_of_fold`, the raw out-of-bag predictions.
@@ -69,7 +70,7 @@ class OutOfBag(Criterion):
     (1, True)
     """
 
-    correction: bool = True
+    correction: bool | None = None
     n_draws: int = 0
     keep_predictions: bool = field(default=False, kw_only=True)
 
@@ -77,8 +78,8 @@ class OutOfBag(Criterion):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws, 0))
-        if not isinstance(self.correction, bool | np.bool_):
-            raise ValueError(f"correction must be True or False, got {self.correction!r}")
+        if not isinstance(self.correction, bool | np.bool_ | None):
+            raise ValueError(f"correction must be True, False or None, got {self.correction!r}")
 
     def keeping_predictions(self) -> Criterion:
         return replace(self, keep_predictions=True)
@@ -116,9 +117,12 @@ class OutOfBag(Criterion):
             notes=tuple(_remarks(problem, found)),
         )
 
+    def _corrects(self, problem: Problem) -> bool:
+        return gains_by_correction(problem) if self.correction is None else bool(self.correction)
+
     def _fitted(self, problem: Problem, growths: Sequence[Growth]) -> Iterator[Unseen]:
         """The evidence of every growth; its fit is offered as the refitted model."""
-        fits = OutOfBagFits(problem, growths, self.correction, problem.real_seed)
+        fits = OutOfBagFits(problem, growths, self._corrects(problem), problem.real_seed)
         for g, unseen in enumerate(fits.results(problem, problem.n_jobs)):
             problem.progress(g + 1, len(growths) * (1 + self.n_draws))
             if g in fits.models:
@@ -142,7 +146,7 @@ class OutOfBag(Criterion):
         """How much higher than guessing the risk is on permuted labels, (models,)."""
         permuted = problem.relabelled(child_generator(problem.seed, LABEL_DRAWS, draw).permutation(problem.y))
         seed = child_integer(problem.seed, LEARNER_DRAWS, draw)
-        fits = OutOfBagFits(permuted, growths, self.correction, seed)
+        fits = OutOfBagFits(permuted, growths, self._corrects(problem), seed)
         found = []
         for g, unseen in enumerate(fits.results(permuted, problem.n_jobs, f"permuted out of bag/{draw}")):
             fits.models.pop(g, None)

@@ -211,13 +211,12 @@ class _KnownLaps:
 def _of_trees(problem: Problem) -> tuple[Unseen, int] | None:
     """(what trees say of the rows that they did not see, fits); None where there are none, or all saw some row.
 
-    Losses that are 0 or 1 are raw: corrections, which are fractions, would hide how few rows tell two candidates apart.
     What a third of the trees loses more than all of them is about what fits to all rows gain on fits to nine folds.
     """
     if not tells_out_of_bag(problem):
         return None
     try:
-        found, n_fits = out_of_bag(problem, corrected=not problem.loss.unit_interval)
+        found, n_fits = out_of_bag(problem)
     except FitError:
         # The fits to folds will say why.
         return None

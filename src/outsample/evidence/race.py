@@ -151,6 +151,10 @@ class RaceRun(ABC):
         """(alive,) whether no further round of a candidate takes a fit once the worse ones have left."""
         return np.zeros(len(alive), dtype=bool)
 
+    def _share_all(self, alive: Rows) -> Bools:
+        """(alive,) whether a candidate has lost alike because it has been the same as another so far."""
+        return np.zeros(len(alive), dtype=bool)
+
     def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants
         """Called when some entrants have been taken apart."""
 
@@ -242,7 +246,7 @@ class RaceRun(ABC):
         worse = stand.probability < (1 - self.rules.confidence if self._knows_errors(r) else 0.0)
         worse[stand.leader] = False
         worse &= ~self._cost_nothing(alive, worse)
-        alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r)
+        alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r) & ~self._share_all(alive)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
         return alive[~worse & ~alike]
 

@@ -1,7 +1,8 @@
 """A race over size: every forest starts with few trees, those that can still win get more, the winner all of them.
 
 Rows out of bag judge the forests, all of them from the first round on. The loss by the trees so far is corrected to
-that of the full size, see `evidence.out_of_bag`, so that forests of different sizes meet on equal terms.
+that of the full size, see `evidence.out_of_bag`, so that forests of different sizes meet on equal terms; losses that
+are 0 or 1 are not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from outsample.data.learners import FitError, seeded, with_params
-from outsample.evidence.out_of_bag import Growth, OutOfBagJudge, Unseen, growths_of
+from outsample.evidence.out_of_bag import Growth, OutOfBagJudge, Unseen, gains_by_correction, growths_of
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import left_out_losses
 from outsample.evidence.standings import expected_loss_of_growing
@@ -152,6 +153,13 @@ class SizeRace(RaceRun):
             largest[entrant.candidates] = self.full[going_on].max(initial=0)
         return np.asarray((self.trees[alive] >= self.full[alive]) | (self.full[alive] < largest[alive]))
 
+    def _share_all(self, alive: Rows) -> Bools:
+        """Forests with trees to come whose first trees are another candidate, too."""
+        shared = np.zeros(len(self.params), dtype=bool)
+        for entrant in self.entrants:
+            shared[entrant.candidates] = len(np.intersect1d(alive, entrant.candidates)) > 1
+        return np.asarray(shared[alive] & (self.trees[alive] < self.full[alive]))
+
     def _amounts(self) -> Rows:
         return self.trees
 
@@ -187,7 +195,7 @@ class SizeRace(RaceRun):
 
 
 def losses_of(problem: Problem, unseen: Unseen) -> Floats:
-    """Losses of rows out of bag, (n,), their mean the corrected risk; nan for rows that all trees saw.
+    """Losses of rows out of bag, (n,), their mean the risk; nan for rows that all trees saw.
 
     Where single rows have no losses, and no influence on that of all, each stands for the whole.
     """
@@ -214,7 +222,7 @@ class _Growths:
             seeded(with_params(it.problem.path.estimator, it.problem.path.params[growth.models[-1]]), first.real_seed)
             for it, growth in zip(entrants, growths, strict=True)
         ]
-        self.judges = [OutOfBagJudge(entrant.problem, True) for entrant in entrants]
+        self.judges = [OutOfBagJudge(entrant.problem, gains_by_correction(entrant.problem)) for entrant in entrants]
         self.ahead = SharedSteps(self.learners)
 
     def __call__(self, e: int, state: State | None, points: list[Point]) -> tuple[State | None, Any] | FitError:
