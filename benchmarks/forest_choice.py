@@ -46,7 +46,7 @@ def record(kind: str, data: pd.DataFrame, split: int) -> dict[str, list[float]]:
     def error(labels, predictions):
         return float(np.mean(labels != predictions if classes else (labels - predictions) ** 2)) / scale
 
-    search = GridSearch(forest, GRID, criterion=OutOfBag(keep_predictions=True), refit=False, random_state=split)
+    search = GridSearch(forest, GRID, criterion=OutOfBag(True, keep_predictions=True), refit=False, random_state=split)
     search.fit(X, y)
     order = np.argsort([list(ParameterGrid(GRID)).index(params) for params in search.curve_.params])
     left_out = search.curve_.out_of_fold[order]
@@ -70,7 +70,7 @@ def summary(records: list[dict]) -> Iterator[str]:
             continue
         names = sorted({r["name"] for r in own})
         rows = []
-        for way, label in (("oob", "out of bag"), ("raw", "out of bag, raw"), ("cv", "5 folds")):
+        for way, label in (("oob", "out of bag, corrected"), ("raw", "out of bag, raw"), ("cv", "5 folds")):
             regrets, biases, ratios = ([] for _ in range(3))
             for name in names:
                 errors = [(np.array(r[way]), np.array(r["test"])) for r in own if r["name"] == name]
