@@ -6,6 +6,7 @@ import html
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -83,13 +84,22 @@ def test_search_answers_first(search):
     assert report_page(search) == page
 
 
-def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
-    class Told:
-        curve_, best_params_, cv_results_ = search.curve_, {"max_leaf_nodes": 4}, search.cv_results_
-        plausible_ = np.array([0, 1, 2, 3, 4])
-        n_fits_, rule, estimate_ = search.n_fits_, "minimum", search.estimate_
+def told_as_good(search, leaves, plausible):
+    """What the page says of the candidates that may be the best, had the search chosen and found these."""
+    told = SimpleNamespace(
+        curve_=search.curve_,
+        best_params_={"max_leaf_nodes": leaves},
+        cv_results_=search.cv_results_,
+        plausible_=np.array(plausible),
+        n_fits_=search.n_fits_,
+        rule="minimum",
+        estimate_=search.estimate_,
+    )
+    return next(answer for answer in answers_of(told, dict) if answer.label == "As good")
 
-    as_good = next(answer for answer in answers_of(Told(), dict) if answer.label == "As good")
+
+def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
+    as_good = told_as_good(search, 4, [0, 1, 2, 3, 4])
     assert as_good.short == "max_leaf_nodes = 2 to 8"
     assert as_good.more == "4 other candidates cannot be told from it by these data"
 
@@ -97,13 +107,7 @@ def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
 def test_a_chosen_candidate_between_others_does_not_part_their_range():
     leaves = {"max_leaf_nodes": range(2, 12)}
     search = outsample.GridSearch(DecisionTreeClassifier(), leaves, criterion="kfold", random_state=0).fit(*IRIS)
-
-    class Told:
-        curve_, best_params_, cv_results_ = search.curve_, {"max_leaf_nodes": 6}, search.cv_results_
-        plausible_ = np.array([0, 2, 3, 5, 6])
-        n_fits_, rule, estimate_ = search.n_fits_, "minimum", search.estimate_
-
-    as_good = next(answer for answer in answers_of(Told(), dict) if answer.label == "As good")
+    as_good = told_as_good(search, 6, [0, 2, 3, 5, 6])
     assert as_good.short == "max_leaf_nodes = 2, 4 to 8"
 
 

@@ -165,7 +165,8 @@ class Auto(Criterion):
         if _knows_left_out(problem):
             return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
         if step_that_reads_y(problem.path.estimator) is not None:
-            return self.race_taken, "a step before the learner may look at the labels, which it is kept from in folds"
+            why = "a step before the learner may look at the labels; in folds it never sees those of rows left out"
+            return self.race_taken, why
         return self.race_taken, "no shortcut is known for this learner"
 
     def on_one_path(self, problem: Problem) -> RowsAndLabels:

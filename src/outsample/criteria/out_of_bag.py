@@ -14,7 +14,15 @@ from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
-from outsample.evidence.out_of_bag import Growth, OutOfBagFits, Unseen, by_model, gains_by_correction, growths_of, offer
+from outsample.evidence.out_of_bag import (
+    Growth,
+    OutOfBagFits,
+    Unseen,
+    by_model,
+    gains_by_correction,
+    growths_of,
+    kept_fits,
+)
 from outsample.evidence.rows import at_all_rows, left_out_losses
 from outsample.paths.out_of_bag import objection
 from outsample.problem import Problem
@@ -121,12 +129,9 @@ class OutOfBag(Criterion):
         return gains_by_correction(problem) if self.correction is None else bool(self.correction)
 
     def _fitted(self, problem: Problem, growths: Sequence[Growth]) -> Iterator[Unseen]:
-        """The evidence of every growth; its fit is offered as the refitted model."""
-        fits = OutOfBagFits(problem, growths, self._corrects(problem), problem.real_seed)
-        for g, unseen in enumerate(fits.results(problem, problem.n_jobs)):
+        """The evidence of every growth; its fit is kept as the refitted model."""
+        for g, unseen in enumerate(kept_fits(problem, growths, self._corrects(problem))):
             problem.progress(g + 1, len(growths) * (1 + self.n_draws))
-            if g in fits.models:
-                offer(problem, growths[g], unseen, fits.models.pop(g))
             yield unseen
 
     def _calibration(self, problem: Problem, growths: Sequence[Growth], real: Unseen) -> Floats:

@@ -106,13 +106,16 @@ def gains_by_correction(problem: Problem) -> bool:
 def out_of_bag(problem: Problem) -> tuple[Unseen, int]:
     """(what one fit per ensemble says of rows out of bag; the number of fits), which are kept for the refit."""
     growths = growths_of(problem)
-    fits = OutOfBagFits(problem, growths, gains_by_correction(problem), problem.real_seed)
-    found = []
+    return by_model(growths, kept_fits(problem, growths, gains_by_correction(problem))), len(growths)
+
+
+def kept_fits(problem: Problem, growths: Sequence[Growth], corrected: bool) -> Iterator[Unseen]:
+    """What fits to the real labels say of rows out of bag, one after the other; they are kept for the refit."""
+    fits = OutOfBagFits(problem, growths, corrected, problem.real_seed)
     for g, unseen in enumerate(fits.results(problem, problem.n_jobs)):
         if g in fits.models:
-            offer(problem, growths[g], unseen, fits.models.pop(g))
-        found.append(unseen)
-    return by_model(growths, found), len(growths)
+            _offer(problem, growths[g], unseen, fits.models.pop(g))
+        yield unseen
 
 
 def growths_of(problem: Problem) -> list[Growth]:
@@ -133,7 +136,7 @@ def by_model(growths: Sequence[Growth], found: Iterator[Unseen] | Sequence[Unsee
     return Unseen(*(np.concatenate(arrays)[order] for arrays in parts))
 
 
-def offer(problem: Problem, growth: Growth, unseen: Unseen, model: Any) -> None:
+def _offer(problem: Problem, growth: Growth, unseen: Unseen, model: Any) -> None:
     """Keep a fitted ensemble for the refit, for every size that was asked for."""
     models = {}
     for place, size in zip(growth.models, growth.sizes, strict=True):

@@ -20,6 +20,7 @@ from outsample.curve.left_out import error_of_mean
 from outsample.curve.race_record import ALIKE, FAILED, REMAINED, UNTRIED, WORSE, RaceRecord
 from outsample.data.learners import FitError
 from outsample.evidence.standings import Standings, standings
+from outsample.losses.base import weighted_mean
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
@@ -30,10 +31,10 @@ RULE_OF_THREE = 3.0
 
 NOTHING_TO_FIND = "there may be nothing to find"
 
-# Share of the way from guessing to the best value there is that a candidate would have to be better than guessing for
-# its errors to show it: where they would show less only, a race is not over because nobody is. Where one row in
-# twenty-five is of the rare class, three folds show nothing: on recorded losses of support vector machines races that
-# ended there chose models of up to 1.7 times the error (benchmarks/RACE.md).
+# A race is over for want of a lead on guessing only where a candidate that had come this share of the way from guessing
+# to the best possible value would have been noticed. Where one row in twenty-five is of the rare class, three folds are
+# not enough for that: on recorded losses of support vector machines, races that ended there chose models of up to 1.7
+# times the error (benchmarks/RACE.md).
 NOTICEABLE = 0.25
 
 Lap = tuple[Array, Array, Array]
@@ -186,7 +187,7 @@ class RaceRun(ABC):
         if self.rules.finish:
             self._finish(leader)
         r = len(self.values[leader]) - 1
-        if n > 1 and NOTHING_TO_FIND not in ended and self._guesses(leader, r, self._risk(leader, r)):
+        if n > 1 and NOTHING_TO_FIND not in ended and self._guesses(leader, r):
             ended = f"{ended}, and the best one is no better than guessing: {NOTHING_TO_FIND}"
         return RaceRecord(
             params=self.params,
@@ -264,7 +265,7 @@ class RaceRun(ABC):
         so_far, risk = self._so_far(r), float(self._risk_by_round[r, leader])
         if len(self.params) == 1:
             return "there is only one candidate"
-        if self._may_be_guessing(r) and self._guesses(leader, r, risk):
+        if self._may_be_guessing(r) and self._guesses(leader, r):
             return f"no candidate was better than guessing after {so_far}: {NOTHING_TO_FIND}"
         if r + 1 == len(self.rounds):
             return f"all {so_far} were run"
@@ -281,20 +282,17 @@ class RaceRun(ABC):
         least = self.problem.loss.range[0]
         return risk - least if np.isfinite(least) else abs(risk)
 
-    def _risk(self, candidate: int, r: int) -> float:
-        """The risk of a candidate until round r."""
-        return float(standings(*self._seen(np.array([candidate]), r)).risk[0])
-
-    def _guesses(self, leader: int, r: int, risk: float) -> bool:
+    def _guesses(self, leader: int, r: int) -> bool:
         """Whether the leader is no better than the best of so many that predict without X would seem to be.
 
-        And whether it would have been noticed, had it been better by a fair share of what there is to gain.
+        False as long as errors are so large that even a much better leader would not stand out.
         """
         losses, weight = self._seen(np.array([leader]), r)
         guessing = float(self.problem.loss.guessing(self.problem.y, self.problem.weight))
         if np.isnan(guessing) or losses.shape[1] < 2 or not self._knows_errors(r):
             return False
-        luck = stats.norm.ppf(1 - 0.5 / len(self.params)) * float(error_of_mean(losses, weight)[0])
+        risk, error = float(np.asarray(weighted_mean(losses, weight))[0]), float(error_of_mean(losses, weight)[0])
+        luck = stats.norm.ppf(1 - 0.5 / len(self.params)) * error
         return bool(risk > guessing - luck and luck < NOTICEABLE * self._size(guessing))
 
     def _extend(self, alive: Rows, r: int) -> None:
