@@ -22,7 +22,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import ParameterGrid
 
 from outsample.evidence.out_of_bag import OutOfBagJudge
-from outsample.evidence.standings import expected_loss_of_growing, standings
+from outsample.evidence.standings import expected_loss, gaps_of_all_trees, standings
 from outsample.paths.refit import RefitPath
 from outsample.problem import ask
 
@@ -69,7 +69,7 @@ def race(losses: np.ndarray, rounds: tuple[int, ...], confidence: float, toleran
             earlier = rounds[i - 1]
             further = (1 / TREES[r] - 1 / TREES[-1]) / (1 / TREES[earlier] - 1 / TREES[r])
             pair, place = _known(losses[alive, earlier], losses[alive, r]), int(np.flatnonzero(alive == leader)[0])
-            if expected_loss_of_growing(*pair, None, further, place) < tolerance * stand.risk.min():
+            if expected_loss(gaps_of_all_trees(*pair, None, further, place)) < tolerance * stand.risk.min():
                 break
     return int(leader), (cost + TREES[-1] - before) / TREES[-1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import combinations
 
 import joblib
 import numpy as np
@@ -25,7 +26,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import GridSearch, Race, RandomizedSearch, estimate
-from outsample.evidence.standings import expected_loss, standings
+from outsample.evidence.standings import dispensable, expected_loss, gaps_of_all_rows, standings
 
 GRID = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": [0.001, 0.03, 1.0]}
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -460,11 +461,44 @@ def test_expected_loss_against_simulation():
         leader = int(seen.mean(axis=1).argmin())
         final = values.mean(axis=1)
         lost.append(final[leader] - final.min())
-        promised.append(expected_loss(seen, None, n, leader))
+        promised.append(expected_loss(gaps_of_all_rows(seen, None, n, leader)))
     error = np.std(lost) / np.sqrt(len(lost))
     # Draws around the means so far are a little pessimistic, because the leader's mean is lucky.
     assert np.mean(lost) - 3 * error < np.mean(promised) < 2.5 * np.mean(lost)
-    assert expected_loss(values, None, n, 0) == 0.0
+    assert expected_loss(gaps_of_all_rows(values, None, n, 0)) == 0.0
+    assert gaps_of_all_rows(values[:, :1], None, n, 0) is None
+
+
+@pytest.mark.parametrize("most", [0.0, 0.01, 0.05, 0.2, 10.0])
+def test_who_may_leave_against_all_subsets(most):
+    gaps = np.random.default_rng(1).normal(size=(400, 6)) * [0.0, 1, 0.3, 0.2, 0.5, 0.1] + [0.0, 2, 0.1, 0.3, 0.0, 0.05]
+    left, lost = dispensable(gaps, np.arange(6) == 0, most)
+    kept = np.setdiff1d(np.arange(6), left)
+    assert 0 in kept
+    assert lost == pytest.approx(np.mean(gaps[:, kept].min(axis=1) - gaps.min(axis=1)))
+    assert lost < max(most, 1e-300) or not len(left)
+    losses = {
+        others: np.mean(gaps[:, [0, *others]].min(axis=1) - gaps.min(axis=1))
+        for size in range(6)
+        for others in combinations(range(1, 6), size)
+    }
+    within = [others for others, loss in losses.items() if loss < most]
+    # One after the other is not always the least that may stay, but one more at most on these.
+    assert len(kept) - 1 <= min(map(len, within), default=5) + 1
+    if most == 10.0:
+        assert kept.tolist() == [0]
+
+
+def test_who_is_to_stay_does():
+    gaps = np.random.default_rng(1).normal(size=(400, 6))
+    stays = np.array([True, False, True, False, True, False])
+    assert dispensable(gaps, stays, 10.0)[0].tolist() == [1, 3, 5]
+
+
+def test_of_candidates_that_may_leave_the_last_ones_do():
+    gaps = np.zeros((50, 4))
+    gaps[:, 1:3] = np.random.default_rng(0).normal(size=(50, 1))
+    assert dispensable(gaps, np.arange(4) == 0, 0.01)[0].tolist() == [2, 3]
 
 
 class Column(RegressorMixin, BaseEstimator):
@@ -599,3 +633,76 @@ def test_forests_beside_other_learners_have_the_same_numbers_for_any_number_of_j
     )
     np.testing.assert_array_equal(split_scores(alone), split_scores(both))
     assert alone.best_params_ == both.best_params_
+
+
+def test_what_is_spared_loses_no_more_than_is_tolerated():
+    """Simulated losses of candidates that are alike, near and far: what races lose on average against all rows."""
+    rng, rows = np.random.default_rng(3), np.arange(400.0)[:, None]
+    means = np.array([0.0, 0.0, 0.005, 0.01, 0.02, 0.05, 0.2]) + 0.5
+    lost, risks, fits = [], [], []
+    for _ in range(100):
+        losses = np.maximum(0.0, means[:, None] + 0.3 * rng.normal(size=400) + 0.3 * rng.normal(size=(7, 400)))
+        learner = type("Repeats", (Repeats,), {"losses": losses})()
+        # So sure that nobody leaves for being worse.
+        criterion, scoring = Race(confidence=0.9999), "neg_mean_squared_error"
+        search = GridSearch(learner, {"place": range(7)}, criterion=criterion, scoring=scoring, refit=False)
+        search.fit(rows, rows[:, 0] % 9)
+        record = search.race_
+        assert (record.n_splits[record.reason == "close"] >= 2).all()
+        lost.append(losses[search.best_index_].mean() - losses.mean(axis=1).min())
+        risks.append(losses.mean(axis=1).min())
+        fits.append(search.n_fits_)
+    error = np.std(lost) / np.sqrt(len(lost))
+    assert np.mean(lost) < 0.01 * np.mean(risks) + 2 * error
+    assert np.mean(fits) < 30
+
+
+class Repeats(RegressorMixin, BaseEstimator):
+    """Losses that were written down: X has the numbers of the rows, whose labels begin anew after nine."""
+
+    losses: np.ndarray
+
+    def __init__(self, place=0):
+        self.place = place
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, 0] % 9 + np.sqrt(self.losses[self.place, X[:, 0].astype(int)])
+
+
+BOOSTING = {"max_iter": [5, 20, 60], "learning_rate": [0.1, 0.5]}
+
+
+def boosted(X, y, confidence=0.9, **settings):
+    race = Race(FOLDS, confidence=confidence)
+    return raced(X, y, HistGradientBoostingClassifier(random_state=0), BOOSTING, criterion=race, **settings)
+
+
+def stages_of_fits(patch):
+    """A list that gets the number of stages of every boosting that is fitted."""
+    stages, original = [], HistGradientBoostingClassifier.fit
+
+    def fit(self, *arguments, **named):
+        stages.append(self.max_iter)
+        return original(self, *arguments, **named)
+
+    patch.setattr(HistGradientBoostingClassifier, "fit", fit)
+    return stages
+
+
+def test_boosting_is_fitted_to_the_stages_that_can_still_win(table, monkeypatch):
+    X, y = table
+    stages = stages_of_fits(monkeypatch)
+    search = boosted(X, y)
+    dropped = search.race_.n_splits.min()
+    assert dropped < 5
+    # The first fold: the own setting of the learner is on the path of its learning rate.
+    assert stages[:2] == [100, 60]
+    assert min(stages) < 60
+    for setting, scores in zip(search.cv_results_["params"], split_scores(search), strict=True):
+        own = cross_val_score(HistGradientBoostingClassifier(random_state=0, **setting), X, y, cv=FOLDS)
+        known = ~np.isnan(scores)
+        np.testing.assert_array_equal(scores[known], own[known])

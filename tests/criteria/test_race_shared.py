@@ -192,9 +192,9 @@ def laps_of(table, **settings):
     """(a search, how many laps it ran)."""
     laps, original = [], fold_race._Laps.__call__
 
-    def call(self, entrant, fold, shared):
+    def call(self, entrant, fold, shared, n_models):
         laps.append(entrant)
-        return original(self, entrant, fold, shared)
+        return original(self, entrant, fold, shared, n_models)
 
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(fold_race._Laps, "__call__", call)

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from learners_that_count import COUNTER, counted
 from outsample import GridSearch, OutOfBag, Race, RandomizedSearch, estimate
 from outsample.evidence.size_race import rounds_up_to
-from outsample.evidence.standings import expected_loss_of_growing
+from outsample.evidence.standings import expected_loss, gaps_of_all_trees
 from outsample.paths.growing import objection_to_growth, planted
 
 GRID = {"max_features": [1, 3, 8], "min_samples_leaf": [1, 10]}
@@ -330,7 +330,8 @@ def test_expected_loss_of_growing_against_simulation():
         before, now, end = (trees[:, :size].mean(axis=1) for size in sizes)
         leader = int(now.mean(axis=1).argmin())
         lost.append(end.mean(axis=1)[leader] - end.mean(axis=1).min())
-        promised.append(expected_loss_of_growing(before, now, None, (1 / 50 - 1 / 100) / (1 / 25 - 1 / 50), leader))
+        further = (1 / 50 - 1 / 100) / (1 / 25 - 1 / 50)
+        promised.append(expected_loss(gaps_of_all_trees(before, now, None, further, leader)))
     error = np.std(lost) / np.sqrt(len(lost))
     assert np.mean(lost) - 3 * error < np.mean(promised) < 4 * np.mean(lost) + 3 * error
 

@@ -36,10 +36,12 @@ class Race(Criterion):
 
     A round is a fold, in random order. After every fold each candidate is compared with the leader by the paired losses
     of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped.
-    The race is over when one candidate is left; when the expected loss of taking the leader now, against the answer of
-    all folds, is below `tolerance` of its risk (of a score, of what is missing to the best one); or when nobody is
-    better than guessing after three folds or more, as many as it takes to notice. Models of one path come off one fit
-    per fold, so that only parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made
+    So are, after two folds, candidates without which the best of the others is expected to be nearly as good: together
+    they may cost half of `tolerance`. The race is over when one candidate is left; when the expected loss of taking the
+    leader now, against the answer of all folds, and of those that left so, is below `tolerance` of its risk (of a
+    score, of what is missing to the best one); or when nobody is better than guessing after three folds or more, as
+    many as it takes to notice. Models of one path come off one fit per fold, to as many stages as the models in the
+    race have, so that only parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made
     once per fold for all candidates that have the same. Of candidates that lost alike on every row of half the folds
     the simplest is kept. Estimates the error of a model fitted to the training share of the rows, as cross-validation
     does: the mean over the folds that a candidate was tested on, all of them for the winner.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-REMAINED, WORSE, ALIKE, FAILED, UNTRIED = "", "worse", "alike", "failed", "untried"
+REMAINED, WORSE, ALIKE, CLOSE, FAILED, UNTRIED = "", "worse", "alike", "close", "failed", "untried"
 """Why a candidate is no longer in a race; the empty string where it still is."""
 
 _COLUMNS = ("n_splits", "reason", "gap", "error", "probability")
@@ -31,7 +31,8 @@ class RaceRecord:
     params : the setting of each candidate.
     n_splits : (candidates,) folds that each candidate was tested on, or trees it has got where size was the race.
     reason : (candidates,) why each left the race: "worse", "alike" (another candidate, simpler or named first, lost the
-        same on every row), "failed", "untried" (the budget was used up before it began); "" where it was still in it
+        same on every row), "close" (without it little is lost, because it may be better than the others, but not by
+        much), "failed", "untried" (the budget was used up before it began); "" where it was still in it
         at the end.
     gap : (candidates,) mean difference to the leader's losses on the rows that both were tested on, when the candidate
         left or the race ended; positive is worse, nan where nothing is known.

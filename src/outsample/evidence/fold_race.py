@@ -11,7 +11,7 @@ from outsample.data.learners import FitError
 from outsample.evidence.out_of_bag import Unseen, out_of_bag, tells_out_of_bag
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import FoldFits, FoldJudge, left_out_predictions
-from outsample.evidence.standings import expected_loss
+from outsample.evidence.standings import gaps_of_all_rows
 from outsample.losses.base import weighted_mean
 from outsample.paths.preparation import Shared
 from outsample.problem import Problem
@@ -28,6 +28,10 @@ ALIKE_ON = 0.5
 # Rows on which candidates must have been tested before one is dropped by a score of whole sets: the influence of single
 # rows on r2 or F1 is a first-order approximation, which says little of the error on a handful of rows.
 ROWS_OF_A_SCORE = 30
+
+# Folds after which candidates leave because little is lost without them. On recorded losses of four learners, with one
+# fold, choices were worse where errors are rare (benchmarks/RACE.md).
+FOLDS_OF_SPARING = 2
 
 # Folds after which a race in which nobody is better than guessing is over.
 FOLDS_OF_GUESSING = 3
@@ -61,14 +65,19 @@ class FoldRace(RaceRun):
         fold = int(self.rounds[r])
         yield from ((e, self._known.lap(e, fold)) for e in entrants if e in self._known)
         refitted = [e for e in entrants if e not in self._known]
+        needed = {e: self._needed(e, alive) for e in refitted}
         kept = _KeptLaps({e: self.entrants[e].problem for e in refitted}, fold, self.splits)
         yield from kept.laps.items()
         missing, n_jobs = [e for e in refitted if e not in kept.laps], self.problem.n_jobs
         units = [tuple(missing[i] for i in unit) for unit in dealt([self._fits.keys(e) for e in missing], n_jobs)]
         kept.units = units
-        results = results_of(_Round(self._fits, fold), [(unit,) for unit in units], n_jobs, kept)
+        results = results_of(_Round(self._fits, fold, needed), [(unit,) for unit in units], n_jobs, kept)
         for unit, laps in zip(units, results, strict=False):
             yield from zip(unit, laps, strict=True)
+
+    def _needed(self, e: int, alive: Rows) -> int:
+        """How many models of an entrant, from the simplest on, hold all that are alive."""
+        return int(np.flatnonzero(np.isin(self.entrants[e].candidates, alive)).max(initial=0)) + 1
 
     def _cost(self, entrants: list[int], r: int) -> float:
         return float(sum(e not in self._known for e in entrants))
@@ -89,9 +98,12 @@ class FoldRace(RaceRun):
     def _seen(self, candidates: Rows, r: int) -> Seen:
         return np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates]), self.weight_until(r)
 
-    def _loss_of_ending(self, alive: Rows, place: int, r: int) -> float:
+    def _gaps_to_come(self, alive: Rows, place: int, r: int) -> Floats | None:
         total = float(sum(weight.sum() for weight in self._weights))
-        return expected_loss(*self._seen(alive, r), total, place)
+        return gaps_of_all_rows(*self._seen(alive, r), total, place)
+
+    def _may_spare(self, r: int) -> bool:
+        return r + 1 >= FOLDS_OF_SPARING
 
     def _so_far(self, r: int) -> str:
         return "1 fold" if r == 0 else f"{r + 1} folds"
@@ -144,9 +156,9 @@ class _Laps:
         keys = tuple(preparation.key for preparation in fits.preparations)
         return (fits.pairwise, *keys) if keys else ()
 
-    def __call__(self, entrant: int, fold: int, shared: Shared) -> Lap | FitError:
+    def __call__(self, entrant: int, fold: int, shared: Shared, n_models: int) -> Lap | FitError:
         try:
-            cost, risks, losses = self.fits[entrant](fold, shared)
+            cost, risks, losses = self.fits[entrant](fold, shared, n_models)
         except FitError as error:
             return error
         return cost, risks, _of_units(losses, risks)
@@ -155,11 +167,11 @@ class _Laps:
 class _Round:
     """The laps of some entrants on one fold; what they share is kept as long as this is, which is one round."""
 
-    def __init__(self, laps: _Laps, fold: int) -> None:
-        self.laps, self.fold, self.shared = laps, fold, Shared()
+    def __init__(self, laps: _Laps, fold: int, needed: Mapping[int, int]) -> None:
+        self.laps, self.fold, self.needed, self.shared = laps, fold, needed, Shared()
 
     def __call__(self, entrants: Sequence[int]) -> list[Lap | FitError]:
-        return [self.laps(entrant, self.fold, self.shared) for entrant in entrants]
+        return [self.laps(entrant, self.fold, self.shared, self.needed[entrant]) for entrant in entrants]
 
 
 class _KnownLaps:

@@ -17,9 +17,9 @@ import numpy as np
 from scipy import stats
 
 from outsample.curve.left_out import error_of_mean
-from outsample.curve.race_record import ALIKE, FAILED, REMAINED, UNTRIED, WORSE, RaceRecord
+from outsample.curve.race_record import ALIKE, CLOSE, FAILED, REMAINED, UNTRIED, WORSE, RaceRecord
 from outsample.data.learners import FitError
-from outsample.evidence.standings import Standings, standings
+from outsample.evidence.standings import Standings, dispensable, expected_loss, standings
 from outsample.losses.base import weighted_mean
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
@@ -31,6 +31,9 @@ RULE_OF_THREE = 3.0
 
 NOTHING_TO_FIND = "there may be nothing to find"
 
+# Share of the tolerated loss that candidates may take with them that leave before the race is over.
+EARLY = 0.5
+
 # A race is over for want of a lead on guessing only where a candidate that had come this share of the way from guessing
 # to the best possible value would have been noticed. Where one row in twenty-five is of the rare class, three folds are
 # not enough for that: on recorded losses of support vector machines, races that ended there chose models of up to 1.7
@@ -38,7 +41,10 @@ NOTHING_TO_FIND = "there may be nothing to find"
 NOTICEABLE = 0.25
 
 Lap = tuple[Array, Array, Array]
-"""Of one fit: how many fits it cost, the risk of every model in the round, (models,), their losses, (models, rows)."""
+"""Of one fit: how many fits it cost, the risk of every model in the round, (models,), their losses, (models, rows).
+
+The richest models are missing where they were not asked for.
+"""
 
 Seen = tuple[Floats, Floats | None]
 """Losses of some candidates on the rows that all of them have met, (candidates, rows); weights of these rows."""
@@ -108,6 +114,7 @@ class RaceRun(ABC):
         self._reason = np.full(n, UNTRIED, dtype="U8")
         self._gap, self._error, self._chance = (np.full(n, np.nan) for _ in range(3))
         self._risk_by_round = np.full((len(rounds), n), np.nan)
+        self._given_away = 0.0
         self._first: int | None = None
         self._budget_ended = False
         self._ended = ""
@@ -121,8 +128,11 @@ class RaceRun(ABC):
         """What the candidates have lost until the end of round r."""
 
     @abstractmethod
-    def _loss_of_ending(self, alive: Rows, place: int, r: int) -> float:
-        """What is expected to be lost by taking the candidate at this place after round r, against all rounds."""
+    def _gaps_to_come(self, alive: Rows, place: int, r: int) -> Floats | None:
+        """Draws of what the candidates may lose after all rounds, less what the one at this place does.
+
+        (draws, candidates); None where nothing can be said after round r.
+        """
 
     @abstractmethod
     def _so_far(self, r: int) -> str:
@@ -135,6 +145,10 @@ class RaceRun(ABC):
     @abstractmethod
     def _may_be_guessing(self, r: int) -> bool:
         """Whether a race in which nobody is better than guessing after round r is over."""
+
+    def _may_spare(self, r: int) -> bool:
+        """Whether candidates may leave after round r because little is lost without them."""
+        return False
 
     def _knows_errors(self, r: int) -> bool:
         """Whether the errors of differences after round r can be trusted."""
@@ -249,7 +263,27 @@ class RaceRun(ABC):
         worse &= ~self._cost_nothing(alive, worse)
         alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r) & ~self._share_all(alive)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
-        return alive[~worse & ~alike]
+        return self._sparing(alive[~worse & ~alike], int(alive[stand.leader]), r)
+
+    def _sparing(self, alive: Rows, leader: int, r: int) -> Rows:
+        """Those of some candidates without which more would be lost than may be, until the race is over."""
+        if len(alive) < 2 or not self._may_spare(r) or not self._knows_errors(r):
+            return alive
+        place = int(np.flatnonzero(alive == leader)[0])
+        gaps = self._gaps_to_come(alive, place, r)
+        may_be_lost = EARLY * self._tolerated(leader, r) - self._given_away
+        if gaps is None or may_be_lost <= 0:
+            return alive
+        stays = self._cost_nothing(alive, np.zeros(len(alive), dtype=bool))
+        stays[place] = True
+        left, lost = dispensable(gaps, stays, may_be_lost)
+        self._reason[alive[left]] = CLOSE
+        self._given_away += lost
+        return np.delete(alive, left)
+
+    def _tolerated(self, leader: int, r: int) -> float:
+        """What may be lost by all that is spared, in units of the risk."""
+        return self.rules.tolerance * self._size(float(self._risk_by_round[r, leader]))
 
     def _alike(self, table: Floats, leader: int, r: int) -> Array:
         """(candidates,) whether another one, which leads or comes first, has lost the same on every row, of enough."""
@@ -262,7 +296,7 @@ class RaceRun(ABC):
 
     def _why_over(self, alive: Rows, leader: int, r: int) -> str:
         """Why the race is over after round r; empty where it goes on."""
-        so_far, risk = self._so_far(r), float(self._risk_by_round[r, leader])
+        so_far = self._so_far(r)
         if len(self.params) == 1:
             return "there is only one candidate"
         if self._may_be_guessing(r) and self._guesses(leader, r):
@@ -271,9 +305,11 @@ class RaceRun(ABC):
             return f"all {so_far} were run"
         if len(alive) == 1:
             return f"one candidate was left after {so_far}"
-        place = int(np.flatnonzero(alive == leader)[0])
-        if self._knows_errors(r) and self._loss_of_ending(alive, place, r) < self.rules.tolerance * self._size(risk):
+        gaps = self._gaps_to_come(alive, int(np.flatnonzero(alive == leader)[0]), r) if self._knows_errors(r) else None
+        if gaps is not None and self._given_away + expected_loss(gaps) < self._tolerated(leader, r):
             alike = int((self._chance[alive] >= 1 - self.rules.confidence).sum())
+            if alike == 1:
+                return f"nobody else was likely to do much better after {so_far}"
             return f"{alike} candidates were as good as each other after {so_far}"
         return ""
 
@@ -315,7 +351,7 @@ class RaceRun(ABC):
         cost, risks, values = lap
         self.spent += float(cost)
         self.problem.progress(self.n_fits, max(self.n_fits, len(self.entrants) * len(self.rounds)))
-        for c, risk, losses in zip(candidates, risks, values, strict=True):
+        for c, risk, losses in zip(candidates, risks, values, strict=False):
             if c in alive and len(self.values[c]) == r:
                 self.values[c].append(losses)
                 self._note_risk(int(c), r, float(risk))

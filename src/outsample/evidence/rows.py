@@ -303,7 +303,7 @@ class FoldFits:
         self.every_row = np.arange(problem.n_samples) if whole else None
         self.address = (ROW_SPLITS, LEARNER_SEED, *([FURTHER, number] if number else []))
 
-    def __call__(self, k: int, shared: Shared | None = None) -> tuple[Array, ...]:
+    def __call__(self, k: int, shared: Shared | None = None, n_models: int | None = None) -> tuple[Array, ...]:
         """(fits, risk of every model, its losses; predictions if they are kept, risk on all rows if asked for).
 
         Empty what is not asked for.
@@ -311,13 +311,15 @@ class FoldFits:
         Parameters
         ----------
         shared : what others have made of the X of this fold; None to do everything alone, as scikit-learn does.
+        n_models : how many of the models, from the simplest on, are asked for; answers on the others may be missing.
         """
         fold = self.folds[k]
         seed = child_integer(self.seed, *self.address, k)
         try:
+            design, X_test = self._bound(fold, shared, n_models)
             if self.response == "score":
-                return self._own_scores(fold, seed, shared)
-            predicted, cost = self._predictions(fold, seed, shared)
+                return self._own_scores(design, X_test, fold, seed)
+            predicted = design.predict(self.y[fold.train], X_test, self.response, seed)
             on_all = None if self.every_row is None else predicted
             predicted = predicted if on_all is None else on_all[:, fold.test]
         except Exception as error:
@@ -325,22 +327,17 @@ class FoldFits:
         judge = self.judge
         risk = np.empty(0) if judge is None else judge.risk(fold.test, predicted)
         losses = np.empty(0) if judge is None or not judge.writes_losses else judge.losses(fold.test, predicted)
-        found = (np.array(cost), risk, losses, *([predicted] if self.keep else []))
+        found = (np.array(design.fits_per_draw), risk, losses, *([predicted] if self.keep else []))
         if on_all is None or judge is None:
             return found
         return (*found, np.asarray(judge.loss.risk(self.y, on_all, self.weight), dtype=np.float64))
 
-    def _predictions(self, fold: Split, seed: int, shared: Shared | None) -> tuple[Array, int]:
-        design, X_test = self._bound(fold, shared)
-        return design.predict(self.y[fold.train], X_test, self.response, seed), design.fits_per_draw
-
-    def _own_scores(self, fold: Split, seed: int, shared: Shared | None) -> tuple[Array, ...]:
-        design, X_test = self._bound(fold, shared)
+    def _own_scores(self, design: Design, X_test: Table, fold: Split, seed: int) -> tuple[Array, ...]:
         weight = None if self.weight is None else self.weight[fold.test]
         scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
         return np.array(design.fits_per_draw), risk_of_scores(scores), np.empty(0)
 
-    def _bound(self, fold: Split, shared: Shared | None) -> tuple[Design, Table]:
+    def _bound(self, fold: Split, shared: Shared | None, n_models: int | None) -> tuple[Design, Table]:
         """(the path bound to the training rows, X of the test rows, or of all where all are asked for)."""
         weight = None if self.weight is None else self.weight[fold.train]
         if shared is None:
@@ -348,6 +345,7 @@ class FoldFits:
         else:
             tables = partial(self._tables, fold)
             path, X_train, X_test = shared.prepared(self.path, self.preparations, self.pairwise, tables)
+        path = path if n_models is None or n_models == len(path) else path.first_models(n_models)
         return path.bind(X_train, self.classes, weight), X_test
 
     def _tables(self, fold: Split) -> tuple[Table, Table]:

@@ -19,7 +19,7 @@ from outsample.data.learners import FitError, seeded, with_params
 from outsample.evidence.out_of_bag import Growth, OutOfBagJudge, Unseen, gains_by_correction, growths_of
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
 from outsample.evidence.rows import left_out_losses
-from outsample.evidence.standings import expected_loss_of_growing
+from outsample.evidence.standings import gaps_of_all_trees
 from outsample.losses.base import weighted_mean
 from outsample.paths.growing import Growing, SharedSteps, planted
 from outsample.paths.out_of_bag import Votes, first_estimators, size_in_memory
@@ -175,14 +175,14 @@ class SizeRace(RaceRun):
         """Weights of the rows that every forest has left out."""
         return None if self.problem.weight is None else self.problem.weight[known]
 
-    def _loss_of_ending(self, alive: Rows, place: int, r: int) -> float:
+    def _gaps_to_come(self, alive: Rows, place: int, r: int) -> Floats | None:
         if r == 0:
-            return float("inf")
+            return None
         earlier, later = self._losses(alive, r - 1), self._losses(alive, r)
         known = np.asarray(~np.isnan(earlier + later).any(axis=0))
         before, now, most = (float(self.rounds[k]) for k in (r - 1, r, -1))
         further = (1 / now - 1 / most) / (1 / before - 1 / now)
-        return expected_loss_of_growing(earlier[:, known], later[:, known], self._weight(known), further, place)
+        return gaps_of_all_trees(earlier[:, known], later[:, known], self._weight(known), further, place)
 
     def _so_far(self, r: int) -> str:
         return f"{self.rounds[r]} trees"

@@ -4,7 +4,8 @@ With d_i = ℓ_ij − ℓ_ib the difference between the losses of candidate j an
 dropped once mean(d) is so many standard errors above zero that it is unlikely to be the better one. The quantile is
 Student's, whose degrees of freedom count the rows that tell the two apart, (Σ d²)²/Σ d⁴ − 1: of a hundred rows on which
 two classifiers differ in three, three count. What may be lost by ending a race is measured against the answer of all
-folds: with m of n rows seen and σ² the variance of d, that is the mean so far ± σ √(1/m − 1/n).
+folds: with m of n rows seen and σ² the variance of d, that is the mean so far ± σ √(1/m − 1/n). So is what is lost
+without a candidate: E[least of the others − least of all] at the end.
 
 Pure functions of losses: races of folds and studies of recorded losses both use them.
 """
@@ -18,7 +19,7 @@ from scipy import stats
 
 from outsample.curve.left_out import error_of_mean, lengthening, telling_rows
 from outsample.losses.base import weighted_mean
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Bools, Floats, Rows
 
 # Draws by which the expected loss of stopping is averaged, always the same ones.
 DRAWS = 500
@@ -64,22 +65,22 @@ def standings(values: Floats, weight: Floats | None = None) -> Standings:
     return Standings(risk, leader, gap, error, probability)
 
 
-def expected_loss(values: Floats, weight: Floats | None, total: float, leader: int) -> float:
-    """By how much the least mean over all rows is expected to be below the leader's, if the race ended now.
+def gaps_of_all_rows(values: Floats, weight: Floats | None, total: float, leader: int) -> Floats | None:
+    """What the means over all rows may be, less the leader's: (draws, candidates).
 
-    The means over all rows are drawn around the means so far with their joint covariance, so that candidates that
-    lose alike count as one. Every candidate is given one more row on which it differs from the leader as much as
-    losses usually are: that they have lost alike on few rows does not mean that they always will. Infinite where one
-    row does not tell how much another would differ.
+    They are drawn around the means so far with their joint covariance, so that candidates that lose alike count as
+    one. Every candidate is given one more row on which it differs from the leader as much as losses usually are: that
+    they have lost alike on few rows does not mean that they always will. None where one row does not tell how much
+    another would differ.
     """
     w = np.ones(values.shape[1]) if weight is None else weight
     share = w / w.sum()
     effective = 1 / float(np.square(share).sum())
     unseen = 1 - float(w.sum()) / total
     if len(values) < 2 or unseen <= 0:
-        return 0.0
+        return np.zeros((1, len(values)))
     if effective <= 1:
-        return float("inf")
+        return None
     around = values - values[leader]
     mean = around @ share
     spread = (around - mean[:, None]) * np.sqrt(share)
@@ -87,10 +88,10 @@ def expected_loss(values: Floats, weight: Floats | None, total: float, leader: i
     usual = float(np.square(values) @ share @ np.full(len(values), 1 / len(values)))
     others = np.arange(len(values)) != leader
     covariance[np.diag_indices(len(values))] += others * usual / effective**2
-    return _mean_shortfall(mean, covariance * unseen, lengthening(telling_rows(around * w), 0.9))
+    return _drawn(mean, covariance * unseen, lengthening(telling_rows(around * w), 0.9))
 
 
-def expected_loss_of_growing(before: Floats, now: Floats, weight: Floats | None, further: float, leader: int) -> float:
+def gaps_of_all_trees(before: Floats, now: Floats, weight: Floats | None, further: float, leader: int) -> Floats:
     """The same where the rows stay and the models change: forests that have grown, and have some way to go.
 
     What chance in the trees adds to a mean over rows has a variance of 1/t of that of a single tree. So the change from
@@ -110,14 +111,42 @@ def expected_loss_of_growing(before: Floats, now: Floats, weight: Floats | None,
     together = changes @ share
     spread = (changes - together[:, None]) * share
     covariance = spread @ spread.T + np.outer(together, together)
-    return _mean_shortfall(around @ share, covariance * further, np.ones(len(now)))
+    return _drawn(around @ share, covariance * further, np.ones(len(now)))
 
 
-def _mean_shortfall(mean: Floats, covariance: Floats, lengths: Floats) -> float:
-    """By how much the least of some normal variables is below zero on average, (variables,) each made longer."""
+def expected_loss(gaps: Floats) -> float:
+    """By how much the least of all candidates is expected to be below the leader, whose gaps are zero."""
+    return float(np.mean(np.maximum(0.0, -gaps.min(axis=1))))
+
+
+def dispensable(gaps: Floats, stays: Bools, most: float) -> tuple[Rows, float]:
+    """(places of the candidates that may leave, what is expected to be lost without them, less than `most`).
+
+    One after the other, always the one without which least is lost; of equal ones the last.
+
+    Parameters
+    ----------
+    stays : (candidates,) who is not to leave; the leader at least.
+    """
+    kept = np.arange(gaps.shape[1])
+    least, lost = gaps.min(axis=1), 0.0
+    while not stays[kept].all():
+        # Without the one that is least in a draw the second becomes the least.
+        first, second = np.partition(gaps[:, kept], 1, axis=1)[:, :2].T
+        by_draw = np.where(gaps[:, kept].argmin(axis=1) == np.arange(len(kept))[:, None], second - first, 0.0)
+        without = np.where(stays[kept], np.inf, by_draw.mean(axis=1))
+        fewer = np.delete(kept, len(kept) - 1 - int(without[::-1].argmin()))
+        loss = float(np.mean(gaps[:, fewer].min(axis=1) - least))
+        if loss >= most:
+            break
+        kept, lost = fewer, loss
+    return np.setdiff1d(np.arange(gaps.shape[1]), kept), lost
+
+
+def _drawn(mean: Floats, covariance: Floats, lengths: Floats) -> Floats:
+    """Draws of normal variables, (draws, variables), each made longer."""
     normal = np.random.default_rng(0).standard_normal((DRAWS, len(mean)))
-    drawn = mean + normal @ _root(covariance).T * lengths
-    return float(np.mean(np.maximum(0.0, -drawn.min(axis=1))))
+    return np.asarray(mean + normal @ _root(covariance).T * lengths)
 
 
 def _root(covariance: Floats) -> Floats:

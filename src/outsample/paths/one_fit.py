@@ -94,6 +94,9 @@ class OneFitPath(GridPath):
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         return OneFitDesign(self, X, classes, weight)
 
+    def first_models(self, n_models: int) -> Path:
+        return type(self)(self.estimator, self.parameter, self.values[:n_models])
+
     def richest(self) -> Any:
         """An unfitted estimator with the settings of the richest model."""
         return with_params(self.estimator, self.params[-1])

@@ -228,6 +228,9 @@ class PipelinePath(Path):
         self.solves_further, self.same_digits = last.solves_further, last.same_digits
         self.from_one_fit = last.from_one_fit
 
+    def first_models(self, n_models: int) -> Path:
+        return PipelinePath(self.estimator, self.leading, self.prefix, self.last.first_models(n_models))
+
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         leading, Z, own = fit_leading_steps(self.leading, X)
         if not alike(Z, own):

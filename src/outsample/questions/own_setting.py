@@ -21,7 +21,7 @@ from outsample.criteria.race import Race
 from outsample.curve.left_out import LeftOut
 from outsample.curve.paired import difference_of_rows
 from outsample.curve.plausible import WIDENING
-from outsample.curve.race_record import ALIKE, WORSE, RaceRecord
+from outsample.curve.race_record import ALIKE, CLOSE, WORSE, RaceRecord
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, with_params
 from outsample.evidence.rows import FoldFits, FoldJudge
@@ -82,7 +82,7 @@ def with_reference(
 
 def _was_dropped(outcome: Outcome, model: int) -> bool:
     race = outcome.curve.race
-    return isinstance(race, RaceRecord) and race.reason[model] in (WORSE, ALIKE) and model != outcome.best_model
+    return isinstance(race, RaceRecord) and race.reason[model] in (WORSE, ALIKE, CLOSE) and model != outcome.best_model
 
 
 def _race_of(criterion: Criterion) -> Race:

@@ -12,7 +12,7 @@ from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
-from outsample.curve.race_record import ALIKE, REMAINED, RaceRecord
+from outsample.curve.race_record import ALIKE, CLOSE, REMAINED, RaceRecord
 from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.questions.candidates import own_setting, place_among
@@ -184,6 +184,8 @@ def _about_drop(found: Found, place: int, name: str) -> str:
     met = f"{n} {race.unit}{'s' if n != 1 else ''}"
     if race.reason[model] == ALIKE:
         return f"the race dropped {name} after {met}, because another candidate lost the same on every row"
+    if race.reason[model] == CLOSE:
+        return f"tuning may be no better than {name}: the race dropped it after {met}, when it was behind by {amount}"
     return f"tuning probably beats {name}: the race dropped it after {met}, when it was worse by {amount}"
 
 
