@@ -6,6 +6,7 @@ search itself, on the rows and folds that the candidates were judged by; where i
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -42,6 +43,9 @@ LIMITS, MANY_ROWS = ("max_leaf_nodes", "max_depth"), 10_000
 
 # p-value below which further folds are spared; small, because it is looked at after every fold.
 BEYOND_DOUBT = 1e-3
+# Standard errors of all folds below which the difference is expected to stay, as it is after half of them, when the
+# others are spared: twice as many would be needed to call it one.
+FUTILE = 1.0
 
 BESIDE_FEW = "beside so few candidates it would cost half as much as they do"
 LARGE = "it is so much larger than the candidates that it would cost as much as the whole search"
@@ -151,7 +155,10 @@ def _like(table: LeftOut | None) -> Criterion:
 
 
 def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | None) -> tuple[LeftOut | None, int]:
-    """The same on those folds of a race that it has not met, until it is beyond doubt which of the two is better."""
+    """The same on those folds of a race that it has not met.
+
+    Until it is beyond doubt which of the two is better, or after half of the folds unlikely to become clear.
+    """
     table = outcome.curve.left_out
     assert table is not None
     splits, n_fits = race.splits(problem), 0
@@ -166,7 +173,9 @@ def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | No
             own[splits.folds[k].test] = losses[0]
         if rival is not None and (~np.isnan(own) & ~np.isnan(rival)).sum() > 1:
             apart = difference_of_rows(own, rival, table.weight, problem.groups, WIDENING)
-            if apart.pvalue < BEYOND_DOUBT and apart.error > 0:
+            share = 1 - float(np.isnan(risks).mean())
+            futile = share >= 0.5 and abs(apart.value) <= FUTILE * apart.error * math.sqrt(share)
+            if futile or (apart.pvalue < BEYOND_DOUBT and apart.error > 0):
                 break
     known = None if np.isnan(own).all() else own[None]
     return LeftOut(known, table.weight, table.fold, risks[:, None], table.fold_sizes), n_fits
