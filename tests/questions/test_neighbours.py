@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from outsample import GridSearch, RandomizedSearch
 
-# One column has a weak effect, so that the largest leaves are the best ones.
+# One column has an effect, and noise, so that the largest leaves are the best ones by far.
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2))
-Y = (X[:, 0] + 1.5 * RNG.normal(size=300) > 0).astype(int)
+Y = (X[:, 0] + 0.5 * RNG.normal(size=300) > 0).astype(int)
 TREE, ROWS = DecisionTreeClassifier(random_state=0), {"min_samples_leaf": [1, 5, 40]}
 
 
