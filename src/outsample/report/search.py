@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.race_record import WORSE, RaceRecord
+from outsample.curve.race_record import CLOSE, WORSE, RaceRecord
 from outsample.curve.risk_curve import RiskCurve
 from outsample.curve.words import (
     Rename,
@@ -115,15 +115,17 @@ def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
     if len(others) > FEW and curve.ordered and len(parameter_names(curve.params)) == 1:
         return _runs(curve, others, best, rename), "; ".join(filter(None, [why, met]))
     if not curve.ordered:
-        others.sort(key=lambda i: float(curve.out_sample[i]))
+        # After a race risks are means over different folds; gaps to the leader are not.
+        behind = curve.race.gap if isinstance(curve.race, RaceRecord) else curve.out_sample
+        others.sort(key=lambda i: float(behind[i]))
     words = [in_words(rename(curve.params[i])) for i in others]
     order = ("the simplest first" if curve.ordered else "the best first") if len(others) > 1 else ""
     return listed(words), "; ".join(filter(None, [", ".join(filter(None, [why, order])), met]))
 
 
 def _left_early(curve: RiskCurve, model: int) -> bool:
-    """Whether a race dropped a candidate for being worse on the rows that it had met."""
-    return isinstance(curve.race, RaceRecord) and curve.race.reason[model] == WORSE
+    """Whether a race dropped a candidate that it did not expect to be much better than others, on the rows it had met."""
+    return isinstance(curve.race, RaceRecord) and curve.race.reason[model] in (WORSE, CLOSE)
 
 
 def _runs(curve: RiskCurve, places: Sequence[int], best: int, rename: Rename) -> str:
