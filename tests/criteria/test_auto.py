@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
@@ -15,6 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -24,7 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample import Auto, CrossValidation, GridSearch, Race, RowsAndLabels
+from outsample import Auto, CrossValidation, GridSearch, Race, RowsAndLabels, estimate
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -207,3 +209,36 @@ def test_steps_that_read_the_labels_are_given_as_the_reason_for_folds():
     search = GridSearch(pipeline, {"logisticregression__C": [0.1, 1]}, random_state=0).fit(X, y)
     assert search.curve_.criterion == "race"
     assert "a step before the learner may look at the labels" in search.curve_.notes[0]
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "d2_log_loss_score", None])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_forests_by_losses_without_limit_go_over_folds(scoring, n_classes):
+    """Where none of the trees that did not see a row names its class, log loss is 36: it says little of all trees."""
+    X, y = make_classification(150, 8, n_informative=5, n_classes=n_classes, random_state=0)
+    forest = RandomForestClassifier(60, random_state=0)
+    how = {"loss": "log"} if scoring is None else {"scoring": scoring}
+    assert GridSearch(forest, {"max_depth": [2, 8]}, random_state=0, **how).fit(X, y).curve_.race.unit == "fold"
+    assert GridSearch(forest, {"n_estimators": [30, 60]}, random_state=0, **how).fit(X, y).curve_.criterion == "kfold"
+    with pytest.raises(ValueError, match="a loss with a limit"):
+        GridSearch(forest, {"max_depth": [2, 8]}, criterion=Race(over="size"), **how).fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["neg_brier_score", "roc_auc", "accuracy", "average_precision"])
+def test_forests_by_losses_with_a_limit_are_judged_out_of_bag(scoring):
+    X, y = make_classification(150, 8, random_state=0)
+    search = GridSearch(RandomForestClassifier(60, random_state=0), {"max_depth": [2, 8]}, scoring=scoring)
+    assert search.fit(X, y).curve_.race.unit == "tree"
+
+
+def test_log_loss_of_a_forest_against_the_rest_of_a_population():
+    """It was at a tenth of the truth where losses out of bag were corrected to the number of trees."""
+    X, y = make_classification(6000, 10, weights=[0.75], flip_y=0.05, random_state=1)
+    forest, found, truth = RandomForestClassifier(100, random_state=0), [], []
+    for start in range(0, 1000, 100):
+        rows = np.arange(start, start + 100)
+        found.append(estimate(forest, X[rows], y[rows], loss="log", random_state=0).out_sample)
+        truth.append(log_loss(y[1000:], clone(forest).fit(X[rows], y[rows]).predict_proba(X[1000:])))
+    apart = np.array(found) - truth
+    assert abs(apart.mean()) < 3 * apart.std() / np.sqrt(10)
+    assert min(found) > 0.3 * min(truth)

@@ -401,11 +401,12 @@ def test_the_reference_of_a_race_ends_when_it_is_clear(table):
     assert clear.curve.n_fits == plain.curve.n_fits + len(folds)
     _, close = reference(table, SVC(), machines, {"C": 3.0}, race)
     among, _ = reference(table, SVC(), [{"C": 3.0}], {}, race)
-    assert np.array_equal(
-        close.reference.losses[0, known := ~np.isnan(close.reference.losses[0])], among.curve.left_out.losses[0, known]
-    )
+    known = ~np.isnan(close.reference.losses[0])
+    assert np.array_equal(close.reference.losses[0, known], among.curve.left_out.losses[0, known])
     met = {int(k) for k in close.curve.left_out.fold[known]}
-    assert 10 <= len(met) < 20, "after half of the folds it was not to be expected that the others would tell them apart"
+    assert 10 <= len(met) < 20, (
+        "after half of the folds it was not to be expected that the others would tell them apart"
+    )
 
 
 def test_a_reference_that_cannot_be_fitted_is_left_out(table):

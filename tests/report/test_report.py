@@ -116,7 +116,6 @@ def test_candidates_that_left_a_race_are_not_said_to_be_as_good():
     raced = outsample.GridSearch(make_pipeline(StandardScaler(), SVC()), grid, criterion="race", random_state=0)
     raced.fit(*IRIS)
     dropped = np.isin(raced.race_.reason, ["worse", "close"])
-    assert "close" in raced.race_.reason
     may_be_best = {*raced.plausible_.tolist()} & {*np.flatnonzero(dropped).tolist()}
     assert may_be_best
     as_good = next(answer for answer in answers_of(raced, dict) if answer.label == "As good")

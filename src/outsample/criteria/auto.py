@@ -20,7 +20,8 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, last_step
 from outsample.data.steps import step_that_reads_y
 from outsample.data.tables import n_columns
-from outsample.evidence.out_of_bag import tells_out_of_bag
+from outsample.evidence.out_of_bag import is_endless, tells_out_of_bag
+from outsample.paths.out_of_bag import objection
 from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
@@ -52,8 +53,8 @@ class Auto(Criterion):
     ==================================================================  ================================================
     nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit; `Race` where
     Gaussian processes; neighbours and ridge behind a scaler too        rows in doubt would take more fits than folds
-    forests and bags that draw rows, of 30 trees or more                `OutOfBag`: one fit; several settings `Race`
-                                                                        over their number of trees, judged out of bag
+    forests and bags that draw rows, of 30 trees or more; not by log    `OutOfBag`: one fit; several settings `Race`
+    loss                                                                over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
                                                                         refits for rows in doubt, `Race` for too many
     one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: twenty fits for all trees, ten
@@ -243,7 +244,9 @@ def _is_tree(problem: Problem) -> bool:
 
 
 def _one_fit_to_classes(problem: Problem) -> bool:
-    return problem.target.classes is not None and _one_fit(problem)
+    # Votes on drawn labels have no limit where they have none on the real ones.
+    votes = is_endless(problem) and objection(problem.path.estimator) is None
+    return problem.target.classes is not None and _one_fit(problem) and not votes
 
 
 def _one_fit(problem: Problem) -> bool:

@@ -30,7 +30,7 @@ class RaceRecord:
     ----------
     params : the setting of each candidate.
     n_splits : (candidates,) folds that each candidate was tested on, or trees it has got where size was the race.
-    reason : (candidates,) why each left the race: "worse", "alike" (another candidate, simpler or named first, lost the
+    reason : (candidates,) why each left the race: "worse", "alike" (another forest, simpler or named first, lost the
         same on every row), "close" (without it little is lost, because it may be better than the others, but not by
         much), "failed", "untried" (the budget was used up before it began); "" where it was still in it
         at the end.

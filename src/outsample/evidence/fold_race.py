@@ -21,10 +21,6 @@ from outsample.running.dealing import dealt
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
 
-# Share of all rows on which candidates must have lost alike before one of them is dropped. Fewer are not enough where
-# errors are rare: on recorded losses of support vector machines, after a third of the rows the choice was 2 % worse.
-ALIKE_ON = 0.5
-
 # Rows on which candidates must have been tested before one is dropped by a score of whole sets: the influence of single
 # rows on r2 or F1 is a first-order approximation, which says little of the error on a handful of rows.
 ROWS_OF_A_SCORE = 30
@@ -107,10 +103,6 @@ class FoldRace(RaceRun):
 
     def _so_far(self, r: int) -> str:
         return "1 fold" if r == 0 else f"{r + 1} folds"
-
-    def _tells_alike(self, r: int) -> bool:
-        sizes = [len(weight) for weight in self._weights]
-        return sum(sizes[: r + 1]) >= ALIKE_ON * sum(sizes)
 
     def _may_be_guessing(self, r: int) -> bool:
         return r + 1 >= FOLDS_OF_GUESSING

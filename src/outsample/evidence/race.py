@@ -138,9 +138,9 @@ class RaceRun(ABC):
     def _so_far(self, r: int) -> str:
         """What the candidates have been through after round r, in words."""
 
-    @abstractmethod
     def _tells_alike(self, r: int) -> bool:
         """Whether candidates that have lost alike until round r are likely to do so for ever."""
+        return False
 
     @abstractmethod
     def _may_be_guessing(self, r: int) -> bool:

@@ -69,9 +69,9 @@ def gaps_of_all_rows(values: Floats, weight: Floats | None, total: float, leader
     """What the means over all rows may be, less the leader's: (draws, candidates).
 
     They are drawn around the means so far with their joint covariance, so that candidates that lose alike count as
-    one. Every candidate is given one more row on which it differs from the leader as much as losses usually are: that
-    they have lost alike on few rows does not mean that they always will. None where one row does not tell how much
-    another would differ.
+    one. Every candidate is given one more row on which it differs from the leader, by as much as is lost where anything
+    is: that they have lost alike on some rows does not mean that they always will, and where one row in a hundred is
+    lost, one more is much. None where one row does not tell how much another would differ.
     """
     w = np.ones(values.shape[1]) if weight is None else weight
     share = w / w.sum()
@@ -85,7 +85,8 @@ def gaps_of_all_rows(values: Floats, weight: Floats | None, total: float, leader
     mean = around @ share
     spread = (around - mean[:, None]) * np.sqrt(share)
     covariance = spread @ spread.T / (effective - 1)
-    usual = float(np.square(values) @ share @ np.full(len(values), 1 / len(values)))
+    of_rows = np.sum(np.square(values) @ share)
+    usual = float(of_rows / max(np.sum((values != 0) @ share), np.finfo(float).tiny))
     others = np.arange(len(values)) != leader
     covariance[np.diag_indices(len(values))] += others * usual / effective**2
     return _drawn(mean, covariance * unseen, lengthening(telling_rows(around * w), 0.9))

@@ -124,7 +124,7 @@ def _as_good(search: Any, rename: Rename) -> tuple[str, str]:
 
 
 def _left_early(curve: RiskCurve, model: int) -> bool:
-    """Whether a race dropped a candidate that it did not expect to be much better than others, on the rows it had met."""
+    """Whether a race dropped a candidate because it was worse, or hardly better than others, on the rows it had met."""
     return isinstance(curve.race, RaceRecord) and curve.race.reason[model] in (WORSE, CLOSE)
 
 
