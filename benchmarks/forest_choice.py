@@ -6,6 +6,9 @@ error, averaged over settings. Errors of regression are shares of the variance o
 
     python benchmarks/forest_choice.py FOLDER RESULTS      # FOLDER: classification/*.csv, regression/*.csv
 
+With --scores the same by log loss, ROC AUC and F1, on all tables with classes (the last two: with two of them), by 600
+rows at most, against ten folds; the error of an estimate is its root mean square over settings.
+
 Finished splits are kept in RESULTS, one JSON line each, and not computed again.
 """
 
@@ -19,20 +22,36 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from measuring import table
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.model_selection import GridSearchCV, ParameterGrid, train_test_split
+from sklearn.metrics import f1_score, log_loss, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterGrid,
+    StratifiedKFold,
+    cross_val_predict,
+    train_test_split,
+)
 
 from outsample import GridSearch, OutOfBag
 
 GRID = {"max_features": [0.15, "sqrt", 0.6, 1.0], "min_samples_leaf": [1, 3, 10]}
 ROWS = (200, 2000)
 SPLITS = 3
+MOST_ROWS, MOST_TESTED = 600, 4000
 
 
 def tables(folder: Path) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """(kind, name, table) of those with a number of rows within `ROWS`, the smallest first."""
     found = [(path.parent.name, path.stem, pd.read_csv(path)) for path in sorted(folder.glob("*/*.csv"))]
     return iter(sorted((t for t in found if ROWS[0] <= len(t[2]) <= ROWS[1]), key=lambda t: len(t[2])))
+
+
+def every_table_with_classes(folder: Path) -> list[tuple[str, str, pd.DataFrame]]:
+    """The same of all sizes, with classes of ten rows or more."""
+    found = [("classification", path.stem, pd.read_csv(path)) for path in sorted(folder.glob("classification/*.csv"))]
+    common = [it for it in found if it[2]["target"].value_counts().min() >= 18]
+    return sorted(common, key=lambda t: len(t[2]))
 
 
 def record(kind: str, data: pd.DataFrame, split: int) -> dict[str, list[float]]:
@@ -60,6 +79,63 @@ def record(kind: str, data: pd.DataFrame, split: int) -> dict[str, list[float]]:
         "cv": ((1 - scores if classes else -scores) / scale).tolist(),
         "test": [error(y_test, predicted) for predicted in settings],
     }
+
+
+def risks(y: np.ndarray, shares: np.ndarray) -> dict[str, float]:
+    """Log loss and, of two classes, what ROC AUC and F1 miss to 1, of shares of the classes, sorted."""
+    names, known = np.unique(y), ~np.isnan(shares).any(axis=1)
+    y, shares = y[known], shares[known]
+    found = {"log": log_loss(y, shares, labels=names)}
+    if len(names) == 2:
+        found["roc_auc"] = 1 - roc_auc_score(y, shares[:, 1])
+        found["f1"] = 1 - f1_score(y, names[shares.argmax(axis=1)], pos_label=names[1])
+    return found
+
+
+def record_of_scores(data: pd.DataFrame, split: int) -> dict[str, dict[str, list[float]]]:
+    """The same by scores: for each of them the risks of the twelve settings, by every way."""
+    X, y = data.drop(columns="target").to_numpy(float), data["target"].to_numpy()
+    size = min(2 * len(y) // 3, MOST_ROWS)
+    X, X_test, y, y_test = train_test_split(X, y, train_size=size, random_state=split, stratify=y)
+    X_test, y_test = X_test[:MOST_TESTED], y_test[:MOST_TESTED]
+    forest, settings = RandomForestClassifier(100, random_state=split), list(ParameterGrid(GRID))
+    folds = StratifiedKFold(10, shuffle=True, random_state=split)
+    every = [clone(forest).set_params(**params) for params in settings]
+    ways = {
+        "cv": [risks(y, cross_val_predict(it, X, y, cv=folds, method="predict_proba")) for it in every],
+        "test": [risks(y_test, it.fit(X, y).predict_proba(X_test)) for it in every],
+    }
+    found = {}
+    for loss in ways["test"][0]:
+        search = GridSearch(
+            forest, GRID, loss=loss, criterion=OutOfBag(True, keep_predictions=True), refit=False, random_state=split
+        )
+        curve = search.fit(X, y).curve_
+        order = np.argsort([settings.index(params) for params in curve.params])
+        raw = [np.eye(len(np.unique(y)))[said] if said.ndim == 1 else said for said in curve.out_of_fold[order]]
+        found[loss] = {
+            "oob": (curve.out_sample[order] + (0.0 if loss == "log" else 1.0)).tolist(),
+            "raw": [risks(y, shares)[loss] for shares in raw],
+            **{way: [risk[loss] for risk in each] for way, each in ways.items()},
+        }
+    return found
+
+
+def summary_of_scores(records: list[dict]) -> Iterator[str]:
+    """Regret, bias and error of each way, with standard errors over tables."""
+    rows = []
+    for loss in ("log", "roc_auc", "f1"):
+        for way, label in (("oob", "out of bag, corrected"), ("raw", "out of bag, raw"), ("cv", "10 folds")):
+            by_table: dict[str, list[np.ndarray]] = {}
+            for r in records:
+                if loss in r["scores"]:
+                    found, test = (np.array(r["scores"][loss][name]) for name in (way, "test"))
+                    regret = test[np.argmin(found)] - test.min()
+                    numbers = regret, np.mean(found - test), np.sqrt(np.mean((found - test) ** 2))
+                    by_table.setdefault(r["name"], []).append(np.array(numbers))
+            means = np.array([np.mean(each, axis=0) for each in by_table.values()])
+            rows.append([f"{loss}, {len(means)} tables", label, *(plus_minus(values) for values in means.T)])
+    yield from table(["score", "chosen by", "regret", "bias", "error of the estimate"], rows)
 
 
 def summary(records: list[dict]) -> Iterator[str]:
@@ -98,17 +174,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("results", type=Path)
+    parser.add_argument("--scores", action="store_true")
     parser.add_argument("--most", type=int, help="compute at most so many further splits")
     options = parser.parse_args()
     records = [json.loads(line) for line in options.results.open()] if options.results.exists() else []
     known = {(r["kind"], r["name"], r["split"]) for r in records}
-    every = [(split, *found) for split in range(SPLITS) for found in tables(options.folder)]
+    posed = every_table_with_classes(options.folder) if options.scores else list(tables(options.folder))
+    every = [(split, *found) for split in range(SPLITS) for found in posed]
     missing = [found for found in every if (found[1], found[2], found[0]) not in known]
     for split, kind, name, data in missing[: options.most]:
-        records.append({"kind": kind, "name": name, "split": split, **record(kind, data, split)})
+        found = {"scores": record_of_scores(data, split)} if options.scores else record(kind, data, split)
+        records.append({"kind": kind, "name": name, "split": split, **found})
         with options.results.open("a") as file:
             file.write(json.dumps(records[-1]) + "\n")
-    print("\n".join(summary(records)))
+    print("\n".join((summary_of_scores if options.scores else summary)(records)))
 
 
 if __name__ == "__main__":
