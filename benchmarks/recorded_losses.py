@@ -6,7 +6,7 @@ python benchmarks/recorded_losses.py FOLDER --data TABLES [--families svc forest
 TABLES is a folder with `classification/*.csv` and `regression/*.csv`, the last column the target. For tables of 500 to
 5000 rows, every learner and every split into two thirds to choose on, at most --train rows, and the others to test,
 FOLDER gets one file with the losses by ten folds and by five, and the losses of every candidate on the rows held out.
-Two hundred candidates see every eighth table only. Small tables come first. A file that is there is not made again, so
+Two hundred candidates see every third table only. Small tables come first. A file that is there is not made again, so
 an interrupted run goes on where it was.
 """
 
@@ -70,7 +70,7 @@ FAMILIES: dict[str, Family] = {
 }
 """Learner for classes, learner for numbers, grid."""
 
-STRIDE = {"svc": 1, "forest": 1, "boosting": 1, "mlp": 1, "svc200": 8}
+STRIDE = {"svc": 1, "forest": 1, "boosting": 1, "mlp": 1, "svc200": 3}
 """One table of so many is recorded."""
 
 
