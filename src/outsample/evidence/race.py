@@ -25,10 +25,6 @@ from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
 
-# Two candidates that have lost alike on so many rows that with 95 % confidence they differ on less than the tolerated
-# share of them (the rule of three) need not be told apart.
-RULE_OF_THREE = 3.0
-
 NOTHING_TO_FIND = "there may be nothing to find"
 
 # Share of the tolerated loss that candidates may take with them that leave before the race is over.
@@ -138,10 +134,6 @@ class RaceRun(ABC):
     def _so_far(self, r: int) -> str:
         """What the candidates have been through after round r, in words."""
 
-    def _tells_alike(self, r: int) -> bool:
-        """Whether candidates that have lost alike until round r are likely to do so for ever."""
-        return False
-
     @abstractmethod
     def _may_be_guessing(self, r: int) -> bool:
         """Whether a race in which nobody is better than guessing after round r is over."""
@@ -166,8 +158,8 @@ class RaceRun(ABC):
         """(alive,) whether no further round of a candidate takes a fit once the worse ones have left."""
         return np.zeros(len(alive), dtype=bool)
 
-    def _share_all(self, alive: Rows) -> Bools:
-        """(alive,) whether a candidate has lost alike because it has been the same as another so far."""
+    def _repeats(self, alive: Rows, leader: int, r: int) -> Bools:
+        """(alive,) whether a candidate is as good as the same as another after round r, which leads or comes first."""
         return np.zeros(len(alive), dtype=bool)
 
     def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants
@@ -261,7 +253,7 @@ class RaceRun(ABC):
         worse = stand.probability < (1 - self.rules.confidence if self._knows_errors(r) else 0.0)
         worse[stand.leader] = False
         worse &= ~self._cost_nothing(alive, worse)
-        alike = ~worse & self._alike(self._seen(alive, r)[0], stand.leader, r) & ~self._share_all(alive)
+        alike = ~worse & self._repeats(alive, stand.leader, r)
         self._reason[alive[worse]], self._reason[alive[alike]] = WORSE, ALIKE
         return self._sparing(alive[~worse & ~alike], int(alive[stand.leader]), r)
 
@@ -284,15 +276,6 @@ class RaceRun(ABC):
     def _tolerated(self, leader: int, r: int) -> float:
         """What may be lost by all that is spared, in units of the risk."""
         return self.rules.tolerance * self._size(float(self._risk_by_round[r, leader]))
-
-    def _alike(self, table: Floats, leader: int, r: int) -> Array:
-        """(candidates,) whether another one, which leads or comes first, has lost the same on every row, of enough."""
-        if not self._tells_alike(r) or table.shape[1] * self.rules.tolerance < RULE_OF_THREE:
-            return np.zeros(len(table), dtype=bool)
-        first: dict[bytes, int] = {table[leader].tobytes(): leader}
-        for i, row in enumerate(table):
-            first.setdefault(row.tobytes(), i)
-        return np.array([first[row.tobytes()] != i for i, row in enumerate(table)])
 
     def _why_over(self, alive: Rows, leader: int, r: int) -> str:
         """Why the race is over after round r; empty where it goes on."""

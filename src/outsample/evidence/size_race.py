@@ -35,6 +35,10 @@ from outsample.running.workers import results_of
 # The study is benchmarks/size_race.py.
 FEWEST = 24
 
+# Two forests that have lost alike on so many rows that with 95 % confidence they differ on less than the tolerated
+# share of them (the rule of three) need not be told apart.
+RULE_OF_THREE = 3.0
+
 State = tuple[Growing, Votes]
 
 Point = tuple[int, int, int]
@@ -153,12 +157,23 @@ class SizeRace(RaceRun):
             largest[entrant.candidates] = self.full[going_on].max(initial=0)
         return np.asarray((self.trees[alive] >= self.full[alive]) | (self.full[alive] < largest[alive]))
 
-    def _share_all(self, alive: Rows) -> Bools:
-        """Forests with trees to come whose first trees are another candidate, too."""
+    def _repeats(self, alive: Rows, leader: int, r: int) -> Bools:
+        """Forests that have lost the same on every row, of enough, when half of the trees have grown.
+
+        Not those with trees to come that have been the first trees of another candidate, too.
+        """
+        table = self._seen(alive, r)[0]
+        enough = table.shape[1] * self.rules.tolerance >= RULE_OF_THREE
+        if 2 * int(self.rounds[r]) < int(self.rounds[-1]) or not enough:
+            return np.zeros(len(alive), dtype=bool)
+        first: dict[bytes, int] = {table[leader].tobytes(): leader}
+        for i, row in enumerate(table):
+            first.setdefault(row.tobytes(), i)
+        same = np.array([first[row.tobytes()] != i for i, row in enumerate(table)])
         shared = np.zeros(len(self.params), dtype=bool)
         for entrant in self.entrants:
             shared[entrant.candidates] = len(np.intersect1d(alive, entrant.candidates)) > 1
-        return np.asarray(shared[alive] & (self.trees[alive] < self.full[alive]))
+        return np.asarray(same & ~(shared[alive] & (self.trees[alive] < self.full[alive])))
 
     def _amounts(self) -> Rows:
         return self.trees
@@ -186,9 +201,6 @@ class SizeRace(RaceRun):
 
     def _so_far(self, r: int) -> str:
         return f"{self.rounds[r]} trees"
-
-    def _tells_alike(self, r: int) -> bool:
-        return 2 * int(self.rounds[r]) >= int(self.rounds[-1])
 
     def _may_be_guessing(self, r: int) -> bool:
         return True  # Every round sees all rows.
