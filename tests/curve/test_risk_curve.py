@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_diabetes
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from statsmodels.stats.proportion import proportion_confint
 
-from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve
+from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve, estimate
 from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import PER_MODEL
 from outsample.curve.shapes import shaped_interval
@@ -108,6 +108,25 @@ def test_intervals_of_positive_losses_are_symmetric_in_the_logarithm():
     low, high = losses.estimate(0).interval(0.9)
     assert low * high == pytest.approx(16.0)
     assert math.log(high / 4) == pytest.approx(stats.norm.ppf(0.95) * 0.03 / 4)
+
+
+def test_errors_far_larger_than_a_loss_have_no_ends_beyond_all_measure():
+    """exp(q·se/x) would be 10⁴³ times the estimate."""
+    low, high = shaped_interval(0.004, 0.2, 2.0, (0.0, math.inf), 100)
+    assert 0 < low < 0.004
+    assert 0.4 < high < 10 * 0.4
+    before, after = (shaped_interval(1.0, error, 1.0, (0.0, math.inf), 100)[1] for error in (2 - 1e-7, 2 + 1e-7))
+    assert after - before == pytest.approx(2e-7 * math.exp(2), rel=1e-3)
+    score = shaped_interval(0.99, 0.5, 2.0, (-math.inf, 1.0), 100)
+    np.testing.assert_allclose(1 - np.array(score)[::-1], shaped_interval(0.01, 0.5, 2.0, (0.0, math.inf), 100))
+
+
+@pytest.mark.parametrize("loss", ["log", "neg_log_loss"])
+def test_where_no_row_lost_anything_log_loss_has_no_interval(loss):
+    X = np.repeat([0.0, 1.0], 50)[:, None]
+    found = estimate(DecisionTreeClassifier(), X, X[:, 0].astype(int), loss=loss, criterion="kfold", random_state=0)
+    with pytest.raises(ValueError, match="a single new one may lose any amount"):
+        found.interval()
 
 
 def test_few_rows_that_lose_much_widen_the_interval():

@@ -32,6 +32,9 @@ SHOWN, WIDTH = 16, 95
 # without error.
 FITS_ANY_LABELS = 0.02
 
+# Risk beyond the least possible one below which no row lost anything.
+NOTHING = 1e-9
+
 HEADS = {
     "in_sample": "in-sample",
     "optimism": "optimism",
@@ -256,7 +259,9 @@ class RiskCurve:
 
     def _why_no_interval(self, index: int) -> str | None:
         """Why no interval around the estimate of one model can be vouched for; None where one can."""
-        error = _entry(self.standard_error, index)
+        error, (least, most) = _entry(self.standard_error, index), self.loss.range
+        if "predict_proba" in self.loss.responses and math.isinf(most) and self.out_sample[index] - least < NOTHING:
+            return "no row lost anything, and by this loss a single new one may lose any amount"
         if not self.priced_at_guessing or error is None:
             return None
         if self.fits_any_labels[index]:

@@ -38,16 +38,22 @@ def shaped_interval(
         start, end = _wilson((center - low) / (high - low), error / (high - low), quantile, rows)
         return low + (high - low) * start, low + (high - low) * end
     if math.isfinite(low) and center > low:
-        factor = math.exp(min(quantile * error / (center - low), _LARGEST_POWER))
+        factor = _factor(quantile * error / (center - low))
         return low + (center - low) / factor, low + (center - low) * factor
     if math.isfinite(high) and center < high:
-        factor = math.exp(min(quantile * error / (high - center), _LARGEST_POWER))
+        factor = _factor(quantile * error / (high - center))
         return high - (high - center) * factor, high - (high - center) / factor
     return center - quantile * error, center + quantile * error
 
 
-# Beyond it an interval is as good as unbounded, and the exponential function overflows.
-_LARGEST_POWER = 300.0
+# An error that is far larger than the distance from the limit says little of orders of magnitude: beyond this power the
+# exponential function goes on along its tangent, so that the far end is some eight times that of estimate ± error.
+_LARGEST_POWER = 2.0
+
+
+def _factor(power: float) -> float:
+    """By how much an end is further from the limit than the estimate, or nearer."""
+    return math.exp(min(power, _LARGEST_POWER)) * (1 + max(0.0, power - _LARGEST_POWER))
 
 
 # An interval may stand for so many times the rows there are. The area A under a ROC curve that is nearly 1 is known as
