@@ -33,7 +33,7 @@ SHOWN, WIDTH = 16, 95
 FITS_ANY_LABELS = 0.02
 
 # Risk beyond the least possible one below which no row lost anything.
-NOTHING = 1e-9
+NOTHING = 1e-6
 
 HEADS = {
     "in_sample": "in-sample",
