@@ -6,10 +6,10 @@ error, averaged over settings. Errors of regression are shares of the variance o
 
     python benchmarks/forest_choice.py FOLDER RESULTS      # FOLDER: classification/*.csv, regression/*.csv
 
-With --scores the same by log loss, ROC AUC and F1, on all tables with classes (the last two: with two of them), by 600
-rows at most, against ten folds; the error of an estimate is its root mean square over settings.
+With --scores the same by log loss and, where there are two classes, by ROC AUC and F1: on all tables with classes,
+twice, 600 rows at most to choose on, against ten folds. The error of an estimate is its root mean square over settings.
 
-Finished splits are kept in RESULTS, one JSON line each, and not computed again.
+Finished splits are kept in RESULTS, one JSON line each, and not computed again; a file of its own for --scores.
 """
 
 from __future__ import annotations
@@ -38,20 +38,15 @@ from outsample import GridSearch, OutOfBag
 GRID = {"max_features": [0.15, "sqrt", 0.6, 1.0], "min_samples_leaf": [1, 3, 10]}
 ROWS = (200, 2000)
 SPLITS = 3
-MOST_ROWS, MOST_TESTED = 600, 4000
+# The same of --scores; rows to choose on, and rows held out that are looked at.
+SPLITS_OF_SCORES, MOST_ROWS, MOST_TESTED = 2, 600, 4000
 
 
-def tables(folder: Path) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(kind, name, table) of those with a number of rows within `ROWS`, the smallest first."""
-    found = [(path.parent.name, path.stem, pd.read_csv(path)) for path in sorted(folder.glob("*/*.csv"))]
-    return iter(sorted((t for t in found if ROWS[0] <= len(t[2]) <= ROWS[1]), key=lambda t: len(t[2])))
-
-
-def every_table_with_classes(folder: Path) -> list[tuple[str, str, pd.DataFrame]]:
-    """The same of all sizes, with classes of ten rows or more."""
-    found = [("classification", path.stem, pd.read_csv(path)) for path in sorted(folder.glob("classification/*.csv"))]
-    common = [it for it in found if it[2]["target"].value_counts().min() >= 18]
-    return sorted(common, key=lambda t: len(t[2]))
+def tables(folder: Path, scores: bool) -> list[tuple[str, str, pd.DataFrame]]:
+    """(kind, name, table), the smallest first: with a number of rows within `ROWS`, or all with classes, for scores."""
+    files = sorted(folder.glob("classification/*.csv" if scores else "*/*.csv"))
+    found = [(path.parent.name, path.stem, pd.read_csv(path)) for path in files]
+    return sorted((t for t in found if scores or ROWS[0] <= len(t[2]) <= ROWS[1]), key=lambda t: len(t[2]))
 
 
 def record(kind: str, data: pd.DataFrame, split: int) -> dict[str, list[float]]:
@@ -174,13 +169,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--scores", action="store_true")
+    parser.add_argument("--scores", action="store_true", help="log loss, ROC AUC and F1 in place of errors")
     parser.add_argument("--most", type=int, help="compute at most so many further splits")
     options = parser.parse_args()
     records = [json.loads(line) for line in options.results.open()] if options.results.exists() else []
     known = {(r["kind"], r["name"], r["split"]) for r in records}
-    posed = every_table_with_classes(options.folder) if options.scores else list(tables(options.folder))
-    every = [(split, *found) for split in range(SPLITS) for found in posed]
+    posed = tables(options.folder, options.scores)
+    every = [(split, *found) for split in range(SPLITS_OF_SCORES if options.scores else SPLITS) for found in posed]
     missing = [found for found in every if (found[1], found[2], found[0]) not in known]
     for split, kind, name, data in missing[: options.most]:
         found = {"scores": record_of_scores(data, split)} if options.scores else record(kind, data, split)

@@ -218,7 +218,9 @@ def test_forests_by_losses_without_limit_go_over_folds(scoring, n_classes):
     X, y = make_classification(150, 8, n_informative=5, n_classes=n_classes, random_state=0)
     forest = RandomForestClassifier(60, random_state=0)
     how = {"loss": "log"} if scoring is None else {"scoring": scoring}
-    assert GridSearch(forest, {"max_depth": [2, 8]}, random_state=0, **how).fit(X, y).curve_.race.unit == "fold"
+    search = GridSearch(forest, {"max_depth": [2, 8]}, random_state=0, **how).fit(X, y)
+    assert search.curve_.race.unit == "fold"
+    assert "trees that did not see a row tell too little" in search.curve_.notes[0]
     assert GridSearch(forest, {"n_estimators": [30, 60]}, random_state=0, **how).fit(X, y).curve_.criterion == "kfold"
     with pytest.raises(ValueError, match="a loss with a limit"):
         GridSearch(forest, {"max_depth": [2, 8]}, criterion=Race(over="size"), **how).fit(X, y)

@@ -129,6 +129,14 @@ def test_where_no_row_lost_anything_log_loss_has_no_interval(loss):
         found.interval()
 
 
+def test_where_no_row_lost_anything_brier_scores_have_an_interval():
+    """One new row may lose two at most."""
+    X = np.repeat([0.0, 1.0], 50)[:, None]
+    tree, y = DecisionTreeClassifier(), X[:, 0].astype(int)
+    found = estimate(tree, X, y, loss="neg_brier_score", criterion="kfold", random_state=0)
+    assert found.no_interval is None
+
+
 def test_few_rows_that_lose_much_widen_the_interval():
     """Student's t with (Σd²)²/Σd⁴ − 1 degrees of freedom; shares have Wilson's interval, whose rows are alike."""
     losses = np.r_[np.ones(90), np.full(10, 9.0)]

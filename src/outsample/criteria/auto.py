@@ -20,7 +20,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, last_step
 from outsample.data.steps import step_that_reads_y
 from outsample.data.tables import n_columns
-from outsample.evidence.out_of_bag import is_endless, tells_out_of_bag
+from outsample.evidence.out_of_bag import tells_out_of_bag
 from outsample.paths.out_of_bag import objection
 from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
@@ -165,6 +165,8 @@ class Auto(Criterion):
                 return criterion, why
         if _knows_left_out(problem):
             return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
+        if _votes_without_limit(problem):
+            return self.race_taken, f"trees that did not see a row tell too little of its {problem.loss.name}"
         if step_that_reads_y(problem.path.estimator) is not None:
             why = "a step before the learner may look at the labels; in folds it never sees those of rows left out"
             return self.race_taken, why
@@ -244,9 +246,12 @@ def _is_tree(problem: Problem) -> bool:
 
 
 def _one_fit_to_classes(problem: Problem) -> bool:
-    # Votes on drawn labels have no limit where they have none on the real ones.
-    votes = is_endless(problem) and objection(problem.path.estimator) is None
-    return problem.target.classes is not None and _one_fit(problem) and not votes
+    return problem.target.classes is not None and _one_fit(problem) and not _votes_without_limit(problem)
+
+
+def _votes_without_limit(problem: Problem) -> bool:
+    """Whether estimators vote, and a row whose class none of them names loses any amount."""
+    return problem.loss.limitless and objection(problem.path.estimator) is None
 
 
 def _one_fit(problem: Problem) -> bool:

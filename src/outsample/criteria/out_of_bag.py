@@ -44,11 +44,11 @@ class OutOfBag(Criterion):
 
     A row is out of bag in about m = .37 M of M trees. `correction` turns the loss of an ensemble of m trees into that
     of one of M: exact in expectation for squared loss, (y − f̄)² − s²/m + s²/M with the variance s² of the m trees; for
-    other losses and scorers by comparing the m trees with random halves of them, see `evidence.out_of_bag`. For zero-
-    one loss that brings more noise than it takes away, so that its raw errors are taken, scikit-learn's own. So are
-    those of log loss, which has no limit where no tree names the class: they are too high, and criterion "auto" takes
-    folds for it.
-    Predictions that are kept are raw, those of scikit-learn's `oob_decision_function_` and `oob_prediction_`.
+    other losses and scorers by comparing the m trees with random halves of them, see `evidence.out_of_bag`. For
+    zero-one loss that brings more noise than it takes away, so that its raw errors are taken, scikit-learn's own. So
+    are those of log loss, which has no limit where no tree names the class: they are too high, and criterion "auto"
+    takes folds for it. Predictions that are kept are raw, those of scikit-learn's `oob_decision_function_` and
+    `oob_prediction_`.
 
     Estimates the expected loss on a new sample of the ensemble fitted to all rows. `standard_error` is the standard
     deviation of the left-out losses over √n, which takes them as independent. Where n is small and columns are many

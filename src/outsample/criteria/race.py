@@ -17,7 +17,6 @@ from outsample.curve.risk_curve import RiskCurve, mean_of_known
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace
 from outsample.evidence.folds import shuffled_folds
-from outsample.evidence.out_of_bag import is_endless
 from outsample.evidence.race import RaceRun, Rules
 from outsample.evidence.size_race import FEWEST, SizeRace
 from outsample.paths.growing import objection_to_growth
@@ -36,16 +35,17 @@ class Race(Criterion):
     """All candidates, of all paths and learners of a grid, go through the same rounds, and losers are dropped.
 
     A round is a fold, in random order. After every fold each candidate is compared with the leader by the paired losses
-    of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped. So
-    are, after two folds, candidates without which the best of the others is expected to be nearly as good: together
-    they may cost half of `tolerance`. The race is over when one candidate is left; when the expected loss of taking the
-    leader now, against the answer of all folds, and of those that left so, is below `tolerance` of its risk (of a
-    score, of what is missing to the best one); or when nobody is better than guessing after three folds or more, as
-    many as it takes to notice. Models of one path come off one fit per fold, to as many stages as the models in the
-    race have, so that only parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made
-    once per fold for all candidates that have the same. Of candidates that lose alike the simplest is kept. Estimates
-    the error of a model fitted to the training share of the rows, as cross-validation does: the mean over the folds
-    that a candidate was tested on, all of them for the winner.
+    of all rows tested so far. One that is better than the leader with a probability below 1 − confidence is dropped.
+    From the second fold on, so are candidates without which the best of the others is expected to be nearly as good
+    after all folds; what is given away with them is half of `tolerance` at most. The race is over when one candidate is
+    left; when nobody is better than guessing after three folds or more, as many as it takes to notice; or when little
+    is expected to be lost by taking the leader now in place of the answer of all folds: together with what was given
+    away, less than `tolerance` of the leader's risk (of a score, of what is missing to the best one). Models of one
+    path come off one fit per fold, and boosting is fitted to no more stages than those in the race have, so that only
+    parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made once per fold for all
+    candidates that have the same. Of candidates that lose alike the simplest is kept. Estimates the error of a model
+    fitted to the training share of the rows, as cross-validation does: the mean over the folds that a candidate was
+    tested on, all of them for the winner.
 
     Forests and bags of 30 trees or more, beside other learners, are fitted once, to all rows, and judged on the rows of
     a fold by the trees that did not see them, as in `OutOfBag`; not where there is a budget.
@@ -214,8 +214,8 @@ def _why_not_size(problems: Sequence[Problem]) -> str | None:
             return "cannot keep groups together: bags draw single rows"
         if problem.path.pairwise or not problem.loss.reads_predictions:
             return "needs a table of columns and a loss of predictions"
-        if is_endless(problem):
-            return "needs a loss with a limit: where no tree of a third of them names the class, log loss has none"
+        if problem.loss.limitless:
+            return f"needs a loss with a limit, and {problem.loss.name} has none where no tree names the class of a row"
         for params in problem.path.params:
             learner = with_params(problem.path.estimator, params)
             reason = objection_to_growth(learner)

@@ -259,8 +259,8 @@ class RiskCurve:
 
     def _why_no_interval(self, index: int) -> str | None:
         """Why no interval around the estimate of one model can be vouched for; None where one can."""
-        error, (least, most) = _entry(self.standard_error, index), self.loss.range
-        if "predict_proba" in self.loss.responses and math.isinf(most) and self.out_sample[index] - least < NOTHING:
+        error = _entry(self.standard_error, index)
+        if self.loss.limitless and self.out_sample[index] - self.loss.range[0] < NOTHING:
             return "no row lost anything, and by this loss a single new one may lose any amount"
         if not self.priced_at_guessing or error is None:
             return None

@@ -47,13 +47,13 @@ def shaped_interval(
 
 
 # An error that is far larger than the distance from the limit says little of orders of magnitude: beyond this power the
-# exponential function goes on along its tangent, so that the far end is some eight times that of estimate ± error.
-_LARGEST_POWER = 2.0
+# exponential function goes on along its tangent, so that the far end is some seven times that of estimate ± error.
+_TANGENT_FROM = 2.0
 
 
 def _factor(power: float) -> float:
     """By how much an end is further from the limit than the estimate, or nearer."""
-    return math.exp(min(power, _LARGEST_POWER)) * (1 + max(0.0, power - _LARGEST_POWER))
+    return math.exp(min(power, _TANGENT_FROM)) * (1 + max(0.0, power - _TANGENT_FROM))
 
 
 # An interval may stand for so many times the rows there are. The area A under a ROC curve that is nearly 1 is known as

@@ -159,7 +159,7 @@ class RaceRun(ABC):
         return np.zeros(len(alive), dtype=bool)
 
     def _repeats(self, alive: Rows, leader: int, r: int) -> Bools:
-        """(alive,) whether a candidate is as good as the same as another after round r, which leads or comes first."""
+        """(alive,) whether a candidate may leave as it has been the same as another, which leads or comes first."""
         return np.zeros(len(alive), dtype=bool)
 
     def _renewed(self) -> None:  # noqa: B027 — not every race keeps something for its entrants

@@ -134,8 +134,8 @@ def dispensable(gaps: Floats, stays: Bools, most: float) -> tuple[Rows, float]:
     while not stays[kept].all():
         # Without the one that is least in a draw the second becomes the least.
         first, second = np.partition(gaps[:, kept], 1, axis=1)[:, :2].T
-        by_draw = np.where(gaps[:, kept].argmin(axis=1) == np.arange(len(kept))[:, None], second - first, 0.0)
-        without = np.where(stays[kept], np.inf, by_draw.mean(axis=1))
+        lost_without = np.bincount(gaps[:, kept].argmin(axis=1), second - first, len(kept))
+        without = np.where(stays[kept], np.inf, lost_without)
         fewer = np.delete(kept, len(kept) - 1 - int(without[::-1].argmin()))
         loss = float(np.mean(gaps[:, fewer].min(axis=1) - least))
         if loss >= most:

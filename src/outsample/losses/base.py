@@ -100,6 +100,7 @@ class Loss(ABC):
     fixed_labels : whether `statistic` serves only draws that rearrange the labels of rows without weights.
     jackknifed : whether `row_values` come from leaving out groups of rows.
     reads_predictions : whether it is computed from predictions; otherwise it is asked of the fitted models.
+    limitless : whether it grows without limit where the probability of the true class goes to zero, as log loss does.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Loss(ABC):
     fixed_labels: bool = False
     jackknifed: bool = False
     reads_predictions: bool = True
+    limitless: bool = False
 
     @property
     def range(self) -> tuple[float, float]:

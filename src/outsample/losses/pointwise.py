@@ -282,6 +282,7 @@ class LogLoss(Loss):
     name = "log"
     task = "classification"
     responses = ("predict_proba",)
+    limitless = True
 
     @property
     def range(self) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from outsample.losses.jackknife import jackknifed
 from outsample.losses.scorers.form import Form
 from outsample.losses.scorers.stand_ins import FrozenPredictions, Recorder
 from outsample.running.arrays import Array, Floats, Rows, chunks
+from outsample.running.threads import cached_property
 
 # Label vectors drawn for one crossed mean.
 FRESH_LABELS = 20
@@ -258,6 +259,25 @@ class ScorerLoss(SetLoss):
         known = [scores for start, scores in SCORE_RANGES.items() if named and self.label.startswith(start)]
         worst, best = known[0] if known else (-np.inf, np.inf)
         return -best, -worst
+
+    @cached_property
+    def limitless(self) -> bool:  # type: ignore[override]
+        """Found by trial: whether the risk keeps on growing as the probability of one true class goes to zero."""
+        if self.response != "predict_proba" or self.classes is None or np.isfinite(self.range[1]):
+            return False
+        n_classes = len(self.classes)
+        y, share, risks = np.tile(np.arange(n_classes), 2), 0.1 / n_classes, []
+        for chance in (1e-3, 1e-6, 1e-12):
+            said = np.full((len(y), n_classes), share)
+            said[np.arange(len(y)), y] = 0.9 + share
+            said[0] = (1 - chance) / (n_classes - 1)
+            said[0, y[0]] = chance
+            try:
+                risks.append(float(self.risk(y, said)))
+            except (TypeError, ValueError):
+                # It cannot be computed on these few rows.
+                return False
+        return risks[2] - risks[1] > 0.5 * abs(risks[1] - risks[0])
 
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
