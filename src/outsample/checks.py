@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 Entry = TypeVar("Entry")
@@ -66,6 +68,19 @@ def positive_number(name: str, value: object) -> float:
 
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def page_path(name: str, value: str | os.PathLike[str]) -> Path:
+    """`value` as the path of a page to write; a file that is there and is no page is someone's data, and is kept."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must be the path of a file to write, got {value!r}")
+    path = Path(value)
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(1024).lower()
+        if head.strip() and b"<!doctype html" not in head and b"<html" not in head:
+            raise ValueError(f"{name} {path}: this file is there already and is no HTML page; name another one")
+    return path
 
 
 def one_of(name: str, value: object, choices: Collection[str], *, instead: str = "") -> str:

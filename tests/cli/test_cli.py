@@ -543,6 +543,91 @@ def test_report_that_cannot_be_written(command, tables, tmp_path):
         assert err.count("\n") == 1
 
 
+def _linked(path, how, name):
+    """Another name of a file, or the file itself."""
+    if how == "itself":
+        return path
+    other = path.with_name(name)
+    (other.symlink_to if how == "a symbolic link" else other.hardlink_to)(path)
+    return other
+
+
+@pytest.mark.parametrize("how", ["itself", "a symbolic link", "a hard link"])
+@pytest.mark.parametrize(
+    ("question", "option", "name"),
+    [
+        (("estimate",), "--report", "r.html"),
+        (("estimate",), "--plot", "p.png"),
+        (("select", "--grid", "max_leaf_nodes=2:3"), "--report", "r.html"),
+        (("select", "--grid", "max_leaf_nodes=2:3"), "--store", "s.db"),
+        (("compare",), "--report", "r.html"),
+        (("models",), "--plot", "p.svg"),
+        (("test",), "--report", "r.html"),
+    ],
+)
+def test_no_output_is_an_input(command, tables, tmp_path, question, option, name, how):
+    table = tmp_path / ("mine.png" if option == "--plot" else "mine.csv")
+    before = (tables / "iris.csv").read_bytes()
+    table.write_bytes(before)
+    written = _linked(table, how, name)
+    code, out, err = command(question[0], table, "--target", "species", *question[1:], option, written)
+    assert (code, out) == (2, "")
+    assert err == f"outsample: {option} {written}: this file is read, and would be overwritten; name another one\n"
+    assert table.read_bytes() == before
+
+
+def test_no_output_of_an_audit_is_its_script_or_its_table(command, tables, tmp_path):
+    script, table = tmp_path / "mine.py", tmp_path / "mine.csv"
+    script.write_text("raise AssertionError('run')")
+    table.write_bytes((tables / "iris.csv").read_bytes())
+    for path in (script, table):
+        before = path.read_bytes()
+        code, out, err = command("audit", script, table, "--target", "species", "--report", path)
+        assert (code, out) == (2, "")
+        assert "would be overwritten" in err
+        assert path.read_bytes() == before
+
+
+def test_standard_input_is_not_overwritten(tables, tmp_path):
+    table = tmp_path / "mine.csv"
+    before = (tables / "iris.csv").read_bytes()
+    table.write_bytes(before)
+    with table.open("rb") as stream:
+        arguments = [COMMAND, "estimate", "-", "--target", "species", "--report", table]
+        done = subprocess.run(arguments, stdin=stream, capture_output=True, timeout=60)
+    assert done.returncode == 2
+    assert b"would be overwritten" in done.stderr
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("report", "store"), [("one", "one"), ("./one", "one"), ("store-wal", "store"), ("link", "one")]
+)
+def test_two_outputs_are_two_files(command, tables, tmp_path, monkeypatch, report, store):
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("one")
+    grid = ("--grid", "max_leaf_nodes=2:3", "--report", report, "--store", store)
+    code, out, err = command("select", tables / "iris.csv", "--target", "species", *grid)
+    assert (code, out) == (2, "")
+    assert f"--report {report} and --store {store} are the same file; name two" in err
+    assert not Path("one").exists()
+
+
+def test_a_file_that_is_no_page_is_not_overwritten_by_one(command, tables, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    code, out, err = command("estimate", tables / "iris.csv", "--target", "species", "--report", other)
+    assert (code, out) == (2, "")
+    assert "is there already and is no HTML page" in err
+    found = outsample.compare(DecisionTreeClassifier(), *IRIS, criteria=["resubstitution"], random_state=0)
+    with pytest.raises(ValueError, match=r"path .*other\.csv: this file is there already and is no HTML page"):
+        found.to_html(other)
+    assert other.read_text() == "a,b\n1,2\n"
+    for _ in range(2):
+        found.to_html(tmp_path / "page")
+    assert "<!doctype html>" in (tmp_path / "page").read_text()
+
+
 # Nothing heavy before it is needed
 
 

@@ -28,6 +28,7 @@ from outsample.report.cautions import cautions_about, notes_of
 from outsample.report.comparison import comparison_answers
 from outsample.report.page import report_page, write_report
 from outsample.report.search import answers_of
+from outsample.report.single import estimate_answers
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
@@ -205,6 +206,9 @@ def test_an_error_of_squares_is_told_in_the_unit_of_the_target():
     found = outsample.estimate(Ridge(), *load_diabetes(return_X_y=True), criterion="loo")
     words = text_of(report_page(found))
     assert f"typically off by {math.sqrt(found.out_sample):.3g}" in words
+    fitted = estimate_answers(found)[1].short
+    assert fitted == f"off by {math.sqrt(found.in_sample):.3g} on the rows it was fitted to", "a root beside a root"
+    assert f"{found.out_sample:.4g}" not in expectation(found)
 
 
 @pytest.mark.parametrize(

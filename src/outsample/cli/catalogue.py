@@ -87,5 +87,5 @@ def demo(
     from outsample.cli.demonstration import demonstration
     from outsample.cli.session import check_outputs
 
-    check_outputs(report, None)
+    check_outputs([], report=report)
     demonstration(report, seed)

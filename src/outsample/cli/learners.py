@@ -52,7 +52,7 @@ def models(
     """Which learner? Several, on the same rows left out."""
     import outsample
 
-    check_outputs(report, plot)
+    check_outputs([question.file], report=report, plot=plot)
     data = prepared_data(question)
     made = learners_named(models or USUAL[data.task], data, question.scale, messenger(question.quiet))
     session = Session(replace(question, model=",".join(made)), data, next(iter(made.values())))

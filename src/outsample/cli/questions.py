@@ -53,7 +53,7 @@ def estimate(
     import outsample
     from outsample.cli.grammar import criterion_of
 
-    check_outputs(report, plot)
+    check_outputs([question.file], report=report, plot=plot)
     session = Session.of(question)
     found = outsample.estimate(
         session.learner.estimator,
@@ -93,7 +93,7 @@ def select(
     from outsample import GridSearch
     from outsample.cli.grammar import criterion_of
 
-    check_outputs(report, plot)
+    check_outputs([question.file], report=report, plot=plot, store=store)
     session = Session.of(question)
     options = session.options
     groups = options.pop("groups")
@@ -161,7 +161,7 @@ def compare(
     import outsample
     from outsample.cli.grammar import criteria_of
 
-    check_outputs(report, plot)
+    check_outputs([question.file], report=report, plot=plot)
     session = Session.of(question)
     found = outsample.compare(
         session.learner.estimator,
@@ -211,7 +211,7 @@ def run_test(
     """Is there anything there? A permutation test of the model."""
     import outsample
 
-    check_outputs(report, plot)
+    check_outputs([question.file], report=report, plot=plot)
     session = Session.of(question)
     if session.data.weight is not None:
         raise ValueError("--weights: a permutation test takes no weights, because labels change places")
@@ -294,7 +294,7 @@ def audit(
     from outsample.cli.files import read_table
     from outsample.cli.preparation import PreparedTable
 
-    check_outputs(report, plot)
+    check_outputs([script, file], report=report, plot=plot)
     procedure = _function_in(script, function)
     data = PreparedTable.of(read_table(file), target, drop=drop or (), groups=groups, say=messenger(quiet))
     found = outsample.audit(

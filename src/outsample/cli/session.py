@@ -12,10 +12,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from outsample.checks import page_path
 
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
@@ -262,15 +265,41 @@ def typed_command() -> str:
     return shlex.join(["outsample", *sys.argv[1:]])
 
 
-def check_outputs(report: str | None, plot: str | None) -> None:
-    """Raise ValueError for a report or a picture that cannot be written, before any work."""
-    for option, path in (("--report", report), ("--plot", plot)):
-        if path is None:
-            continue
+def check_outputs(inputs: Sequence[str], **outputs: str | None) -> None:
+    """Raise ValueError for outputs that cannot be written, or that are an input or one another, before any work.
+
+    Parameters
+    ----------
+    inputs : files that are read; "-" is standard input.
+    outputs : option → the file it names, None where it is not given.
+    """
+    files = {f"--{name}": path for name, path in outputs.items() if path is not None}
+    for option, path in files.items():
         folder = Path(path).absolute().parent
         if not folder.is_dir():
             raise ValueError(f"{option} {path}: there is no folder {folder}")
         if Path(path).is_dir():
             raise ValueError(f"{option} {path}: this is a folder; name a file")
+        if any(_are_one_file(read, written) for read in inputs for written in _written(option, path)):
+            raise ValueError(f"{option} {path}: this file is read, and would be overwritten; name another one")
+    for (option, path), (other, second) in combinations(files.items(), 2):
+        if any(_are_one_file(one, two) for one in _written(option, path) for two in _written(other, second)):
+            raise ValueError(f"{option} {path} and {other} {second} are the same file; name two")
+    plot, report = outputs.get("plot"), outputs.get("report")
     if plot is not None and Path(plot).suffix.lower() not in PICTURES:
         raise ValueError(f"--plot {plot}: the name of a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+    if report is not None:
+        page_path("--report", report)
+
+
+def _written(option: str, path: str) -> list[str]:
+    """The files that an option writes: SQLite keeps up to three beside a store."""
+    return [path, *(f"{path}-{end}" for end in ("wal", "shm", "journal") if option == "--store")]
+
+
+def _are_one_file(first: str, second: str) -> bool:
+    """Whether two paths lead to one file, by links of any kind; a file that is not there yet is where its path ends."""
+    try:
+        return os.path.samefile(0 if first == "-" else first, second)
+    except OSError:
+        return first != "-" and os.path.realpath(first) == os.path.realpath(second)

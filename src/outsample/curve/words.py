@@ -163,7 +163,7 @@ def expectation(estimate: ErrorEstimate) -> str:
     if estimate.loss == "zero-one":
         return f"wrong on about {value} of new rows{bar}"
     if estimate.loss == "squared" and estimate.out_sample > 0:
-        return f"typically off by {_root(estimate)}, the root of a squared error of about {value}"
+        return f"typically off by {_root(estimate)}, as a root mean squared error"
     return f"{called_with_article(estimate.loss)} of about {value} on new data{bar}"
 
 

@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from outsample import __version__
+from outsample.checks import page_path
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.plots.elements import Bars, Chart, Content, HeatMap, Histogram, Picture, RaceChart
@@ -29,7 +29,7 @@ SIZES = {"wide": (760, 380), "narrow": (370, 330)}
 
 def write_report(result: object, path: str | os.PathLike[str], **more: Any) -> None:
     """Write the report of a search, comparison, estimate, test or audit to a file; parameters as `report_page`."""
-    Path(path).write_text(report_page(result, **more), encoding="utf-8")
+    page_path("path", path).write_text(report_page(result, **more), encoding="utf-8")
 
 
 def report_page(

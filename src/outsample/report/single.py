@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.words import amount, counted, doubt, expectation
+from outsample.curve.words import amount, counted, doubt, expectation, number
 from outsample.plots.elements import Answer, Cell, Content, Histogram, Picture, Table
 from outsample.questions.audit import Audit
 from outsample.questions.significance import PermutationTest
@@ -33,7 +33,9 @@ def estimate_answers(found: ErrorEstimate) -> list[Answer]:
     expected = Answer("Expect", expectation(found), doubt(found))
     if math.isnan(found.in_sample):
         return [expected]
-    fitted = f"{amount(found.loss, found.in_sample)} on the rows it was fitted to"
+    as_root = found.loss == "squared" and found.out_sample > 0
+    said = f"off by {number(math.sqrt(found.in_sample), 3)}" if as_root else amount(found.loss, found.in_sample)
+    fitted = f"{said} on the rows it was fitted to"
     return [expected, Answer("Do not believe", fitted, "such a number flatters")]
 
 
