@@ -17,7 +17,7 @@ from outsample.paths.preparation import Preparation, Shared, preparations_of
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
-from outsample.running.run import ROW_SPLITS, child_generator, child_integer
+from outsample.running.run import ROW_SPLITS, child_generator, child_integer, splitter_seed
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.workers import results_of
 
@@ -81,7 +81,7 @@ class Tested:
 
 def split_seed(problem: Problem, partition: int = 0) -> int:
     """The seed of everything random about which rows are held out; others for further partitions of them."""
-    return child_integer(problem.seed, ROW_SPLITS, SPLIT_SEED, *([partition] if partition else []))
+    return splitter_seed(problem.seed, ROW_SPLITS, SPLIT_SEED, *([partition] if partition else []))
 
 
 def split_generator(problem: Problem) -> np.random.Generator:

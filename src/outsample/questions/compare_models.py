@@ -261,7 +261,7 @@ def compare_models(
     sample_weight : one weight per row, used in fits and in the loss.
     groups : rows that belong together; searches get them too.
     n_jobs : joblib workers; the answer does not depend on it.
-    random_state : seed of the folds, and of learners whose own random state is not set.
+    random_state : seed of the folds, and of learners whose own random state is not set; None as in `estimate`.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
 
     Returns

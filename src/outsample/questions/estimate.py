@@ -46,7 +46,8 @@ def estimate(
     sample_weight : one weight per row, used in the fit and in the loss.
     groups : rows that belong together.
     n_jobs : joblib workers; the answer does not depend on it.
-    random_state : seed of all draws, and of learners whose own random state is not set.
+    random_state : seed of all draws, and of learners whose own random state is not set. None: rows and labels are drawn
+        as by 0, and these learners stay random, as in scikit-learn.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
     fast : whether paths that know the estimator may serve; False refits everything.
 

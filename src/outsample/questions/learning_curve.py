@@ -159,7 +159,7 @@ def learning_curve(
     sample_weight : one weight per row, used in the fit and in the loss.
     groups : rows that belong together, kept on one side of every split.
     n_jobs : joblib workers; the answer does not depend on it.
-    random_state : seed of folds, orders and learners whose own random state is not set.
+    random_state : seed of folds, orders and learners whose own random state is not set; None as in `estimate`.
     progress : called with (fits done, fits planned); by default a bar on long runs in a terminal.
 
     Returns

@@ -66,7 +66,7 @@ def optuna_objective(
         or any scikit-learn splitter or list of splits.
     sample_weight : one weight per row, used in the fits and in the score.
     groups : rows that belong together, for folds that respect them.
-    random_state : seed of the folds, and of learners whose own random state is not set.
+    random_state : seed of the folds, and of learners whose own random state is not set; None as in `estimate`.
 
     Returns
     -------

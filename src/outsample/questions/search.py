@@ -67,7 +67,8 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     honest : also estimate the error of the whole search, which the error of the chosen model understates: "nested",
         "bootstrap", "tibshirani" or "permutation". None corrects from the rows left out, where there are any.
     n_jobs : joblib workers; the answer does not depend on it.
-    random_state : seed of all draws, and of learners whose own random state is not set.
+    random_state : seed of all draws, and of learners whose own random state is not set. None: rows and labels are drawn
+        as by 0, and these learners stay random, as in scikit-learn.
     store : a file in which every finished unit of work is kept, so that an interrupted search can go on.
     error_score : the score of a setting the estimator rejects, or "raise".
     fast : whether paths that know the estimator may serve; False refits everything. The numbers are the same,

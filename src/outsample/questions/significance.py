@@ -79,7 +79,7 @@ def permutation_test(
     alternative : "greater", "less" or "two-sided" (twice the smaller of the two p-values).
     sequential : stop once 10 (or the number given) permutations have reached the real statistic; the p-value remains
         valid (Besag & Clifford 1991).
-    random_state : seed of the permutations and of the learner, the same for every fit.
+    random_state : seed of the permutations and of the learner, the same for every fit; None as in `estimate`.
     n_jobs : joblib workers; the answer does not depend on it.
 
     Returns

@@ -43,7 +43,7 @@ from outsample.rules import as_rule, minimum
 from outsample.running.callbacks import FitsDone, Tasks, unwatched
 from outsample.running.fits import setting_key
 from outsample.running.progress import TerminalProgress
-from outsample.running.run import REAL_FIT, ROW_SPLITS, child_integer, seed_sequence
+from outsample.running.run import REAL_FIT, ROW_SPLITS, child_integer, seed_sequence, splitter_seed
 
 if TYPE_CHECKING:
     from outsample.questions.asked import Settings
@@ -237,7 +237,9 @@ class Search(Asked, Fitted):
             if not isinstance(seed, int | np.integer):
                 others["random_state"] = child_integer(root)
         if isinstance(criterion, CrossValidation):
-            state = None if root is None else child_integer(root, ROW_SPLITS)
+            # Splitters of scikit-learn's own stay random where nobody chose a seed; folds of ours do not.
+            fixed = root is not None or criterion.shuffle
+            state = splitter_seed(seed_sequence(None) if root is None else root, ROW_SPLITS) if fixed else None
             others["cv"] = criterion.folds(self.estimator, state)
         return others
 

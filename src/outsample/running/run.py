@@ -27,13 +27,17 @@ LABEL_DRAWS, LEARNER_DRAWS, REAL_FIT, ROW_SPLITS = range(4)
 # What a user may pass as random_state: all that scikit-learn takes, and a SeedSequence.
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 
+# Address of a root seed that nobody chose. Learners are seeded below it, and differ from run to run as scikit-learn's
+# do; rows and labels are drawn below the root 0, so that folds are the same from run to run as scikit-learn's are.
+NOT_CHOSEN = (2**32 - 1,)
+
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """The root seed of a run, from an integer, None, a Generator, a RandomState or a SeedSequence."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
     if random_state is None:
-        return np.random.SeedSequence()
+        return np.random.SeedSequence(spawn_key=NOT_CHOSEN)
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**63)))
     if isinstance(random_state, np.random.RandomState):
@@ -44,18 +48,31 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
 
 def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
-    """The child of a seed at a fixed address; unlike `spawn`, asking twice gives the same child."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+    """The seed of draws of rows or labels at a fixed address; unlike `spawn`, asking twice gives the same child."""
+    return _child(np.random.SeedSequence(0) if seed.spawn_key == NOT_CHOSEN else seed, key)
 
 
 def child_generator(seed: np.random.SeedSequence, *key: int) -> np.random.Generator:
-    """A generator started from the child of a seed at a fixed address."""
+    """A generator of such draws."""
     return np.random.default_rng(child_seed(seed, *key))
 
 
+def splitter_seed(seed: np.random.SeedSequence, *key: int) -> int:
+    """The same as a 31-bit integer, for scikit-learn's splitters."""
+    return _as_integer(child_seed(seed, *key))
+
+
 def child_integer(seed: np.random.SeedSequence, *key: int) -> int:
-    """A 31-bit integer from the child of a seed at a fixed address; valid as scikit-learn's random_state."""
-    return int(child_seed(seed, *key).generate_state(1)[0] >> 1)
+    """The random state of a learner, a 31-bit integer from the child of a seed at a fixed address."""
+    return _as_integer(_child(seed, key))
+
+
+def _child(seed: np.random.SeedSequence, key: tuple[int, ...]) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def _as_integer(seed: np.random.SeedSequence) -> int:
+    return int(seed.generate_state(1)[0] >> 1)
 
 
 class ChildIntegers(Sequence[int]):
@@ -88,7 +105,7 @@ class Run:
     Attributes
     ----------
     seed : root of all randomness. Every draw has a fixed address below it (see `child_seed`), so that all criteria,
-        paths and workers see the same draws.
+        paths and workers see the same draws; without a random state rows and labels are always drawn in the same way.
     n_jobs : joblib workers, for work that is not done in batches.
     memory : bytes that the predictions of one batch of draws may take.
     progress : called with (fits done, fits planned).

@@ -25,7 +25,7 @@ import sklearn
 from outsample import __version__
 from outsample.running.arrays import Array
 from outsample.running.progress import Progress, TerminalProgress
-from outsample.running.run import Run, UnitStore
+from outsample.running.run import NOT_CHOSEN, Run, UnitStore
 from outsample.running.workers import results_of
 
 # SQLite files carry the number of the application they belong to in bytes 68–71 of their header
@@ -177,15 +177,13 @@ class Store:
                 raise ValueError(f"store: {self.path} was begun with other {name}; use another file or remove it")
 
     def _own_seed(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
-        # Without a random state numpy draws 128 bits of entropy; seeds that users choose have at most 64.
-        chosen = isinstance(seed.entropy, int) and seed.entropy < 2**64
-        given = {"entropy": str(seed.entropy), "chosen": chosen}
+        given = {"entropy": str(seed.entropy), "chosen": seed.spawn_key != NOT_CHOSEN}
         known = self._fact("seed", given)
         if known["entropy"] == given["entropy"]:
             return seed
         if given["chosen"] or known["chosen"]:
             raise ValueError(f"store: {self.path} was begun with another random_state; use another file or remove it")
-        return np.random.SeedSequence(int(known["entropy"]))
+        return np.random.SeedSequence(int(known["entropy"]), spawn_key=NOT_CHOSEN)
 
     def _fact(self, name: str, value: Any) -> Any:
         """The value recorded under a name; `value` is recorded where there is none yet."""

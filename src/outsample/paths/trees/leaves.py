@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
@@ -160,18 +161,19 @@ class CutTreeDesign(Design):
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         if self._own_ties and self._may_grow_for(y[None]):
-            return self._predicted_here(y, X_new, response, seed)
+            return self._predicted_here(y, X_new, response)
         tree = FittedTree(self._whole, self._X, y, self.classes, self.weight, seed)
         nodes, nearest = self._cut(tree.nodes(response))
         return np.asarray(nodes.answer[nearest[:, tree.leaf(X_new)]])
 
-    def _predicted_here(self, y: Array, X_new: Table, response: str, seed: int | None) -> Array:
+    def _predicted_here(self, y: Array, X_new: Table, response: str) -> Array:
         """Predictions on new X by a tree grown here; its columns are shuffled, for the first of them wins ties.
 
         In small leaves most splits tie. Were the columns left as they are, the order in which they happen to stand
-        would move the error on new data by some percent, to either side.
+        would move the error on new data by some percent, to either side. The labels decide how they are shuffled, which
+        differ from fold to fold and are the same from run to run.
         """
-        columns = np.random.default_rng(0 if seed is None else seed).permutation(self._table().shape[1])
+        columns = np.random.default_rng(zlib.crc32(y.tobytes())).permutation(self._table().shape[1])
         table = self._table()[:, columns]
         growth = next(self._grower_on(table).grow(y[None], with_leaves=True))
         nodes, nearest = self._cut(self._node_table(growth, response))

@@ -80,7 +80,7 @@ class DepthDesign(CutTreeDesign):
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         if self._own_ties and self._may_grow_for(y[None]):
-            return self._predicted_here(y, X_new, response, seed)
+            return self._predicted_here(y, X_new, response)
         return self._each.predict(y, X_new, response, seed)
 
     def confusions(self, Y: Any, seeds: Sequence[int] | None = None) -> Floats:
