@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -113,6 +116,53 @@ def test_between_results_there_is_no_limit_on_linear_algebra(n_jobs):
 def test_an_error_of_a_task_reaches_the_caller(n_jobs):
     with pytest.raises(ZeroDivisionError, match="three"):
         list(results_of(failing, [(i,) for i in range(6)], n_jobs))
+
+
+def long_and_short(x, started):
+    """The first task leaves a note and takes long, unless another process has left it before."""
+    note = started / str(x)
+    if x == 0 and not note.exists():
+        note.write_text(str(os.getpid()))
+        time.sleep(3)
+    return x
+
+
+def executor_manager():
+    return next(thread for thread in threading.enumerate() if thread.name == "ExecutorManagerThread")
+
+
+def end_thread(thread):
+    """What an error in it does: it ends at the next line of Python that it comes to."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_tasks_of_a_dead_manager_thread_are_run_again_with_real_loky(tmp_path):
+    """joblib alone waits for ever: workers are there, but nobody hands them tasks or takes their results."""
+    with joblib.parallel_config("loky"):
+        results = results_of(long_and_short, [(i, tmp_path) for i in range(12)], 2)
+        killer = threading.Timer(1.5, lambda: end_thread(executor_manager()))
+        killer.start()
+        assert list(results) == list(range(12))
+        assert list(results_of(squared, [(i,) for i in range(4)], 2)) == [0, 1, 4, 9]
+    killer.join()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_tasks_of_a_killed_process_are_run_again(backend, tmp_path):
+    def kill():
+        while not (tmp_path / "0").exists() or not (tmp_path / "0").read_text():
+            time.sleep(0.1)
+        os.kill(int((tmp_path / "0").read_text()), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with joblib.parallel_config(backend):
+        assert list(results_of(long_and_short, [(i, tmp_path) for i in range(12)], 2)) == list(range(12))
+    killer.join()
 
 
 class Kept(dict):

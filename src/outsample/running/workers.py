@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -23,7 +24,7 @@ from outsample.running.threads import one_blas_thread
 T = TypeVar("T")
 
 RETRIES = 3
-SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LOOKS, SECONDS_BEFORE_WORK = 0.5, 0.05
 
 
 class Finished(Protocol):
@@ -96,7 +97,7 @@ def results_of(
     finished : where each result is kept as soon as it is there; tasks with a result there are not run again.
     batch_size : joblib's; with 1 no result waits for that of another task.
 
-    When a worker dies, its tasks are run again, up to `RETRIES` times.
+    When a worker dies, or what hands tasks to workers, the tasks that are lost are run again, up to `RETRIES` times.
     """
     listed = list(tasks)
     todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
@@ -131,13 +132,16 @@ def _by_workers(
     for attempt in range(RETRIES + 1):
         parallel = _workers(n_jobs, batch_size)
         units = (joblib.delayed(_indexed_result)(shared, i, task) for i, task in left.copy().items())
+        lost = threading.Event()
         try:
-            for index, result in parallel(units):
-                del left[index]
-                yield index, result
+            with _given_up_when_nobody_works(parallel, lost):
+                for index, result in parallel(units):
+                    del left[index]
+                    yield index, result
             return
         except Exception as error:
-            if attempt == RETRIES or not _is_loss_of_worker(error):
+            given_up = lost.is_set() and isinstance(error, multiprocessing.TimeoutError)
+            if attempt == RETRIES or not (given_up or _is_loss_of_worker(error)):
                 raise
 
 
@@ -147,6 +151,51 @@ def _workers(n_jobs: int | None, batch_size: int | str) -> Any:
         return joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=batch_size)
     except ValueError:
         return joblib.Parallel(n_jobs=n_jobs, batch_size=batch_size)
+
+
+@contextmanager
+def _given_up_when_nobody_works(parallel: Any, lost: threading.Event) -> Iterator[None]:
+    """End the wait of `parallel` by a TimeoutError, and set `lost`, once a part is dead that has to hand on results.
+
+    joblib itself would wait for ever.
+    """
+    over = threading.Event()
+
+    def watch() -> None:
+        needed: list[Any] = []
+        while not over.wait(SECONDS_BETWEEN_LOOKS if needed else SECONDS_BEFORE_WORK):
+            needed = needed or _needed(parallel)
+            if not all(part.is_alive() for part in needed):
+                for worker in _left_behind(parallel):
+                    worker.terminate()
+                lost.set()
+                parallel.timeout = 0.0
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _needed(parallel: Any) -> list[Any]:
+    """The parts of joblib's own back ends that must live for results to come; nothing of others.
+
+    A thread of loky replaces its processes. A pool replaces them, too, but forgets what they were doing.
+    """
+    manager = getattr(_executor(parallel), "_executor_manager_thread", None)
+    pool = getattr(getattr(parallel, "_backend", None), "_pool", None)
+    return list(getattr(pool, "_pool", [])) if manager is None else [manager]
+
+
+def _left_behind(parallel: Any) -> list[Any]:
+    """Processes that only the dead thread of loky would have ended."""
+    return list(getattr(_executor(parallel), "_processes", {}).values())
+
+
+def _executor(parallel: Any) -> Any:
+    return getattr(getattr(parallel, "_backend", None), "_workers", None)
 
 
 def _is_loss_of_worker(error: BaseException) -> bool:
