@@ -110,7 +110,7 @@ def _csv(file: BinaryIO, source: str, size: int) -> pd.DataFrame:
     with warnings.catch_warnings(), _with_bar(file, size) as watched:
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         try:
-            return pd.read_csv(
+            frame = pd.read_csv(
                 watched,
                 sep=delimiter,
                 decimal=decimal,
@@ -119,6 +119,8 @@ def _csv(file: BinaryIO, source: str, size: int) -> pd.DataFrame:
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise ValueError(f"{source} cannot be read as a table: {_first_line(error)}") from error
+    frame.attrs["decimal"] = decimal
+    return frame
 
 
 def _delimiter_and_decimal(file: BinaryIO, source: str) -> tuple[str, str]:

@@ -11,13 +11,13 @@ import pandas as pd
 from pandas.api import types
 
 from outsample.checks import did_you_mean, nearest, one_of
+from outsample.cli.spellings import FEW_WORDS, holds_dates, read_numbers, read_target, words_amid_numbers
 from outsample.cli.spellings import Say as Say
-from outsample.cli.spellings import holds_dates, read_numbers, read_target
 from outsample.data.samples import looks_real
 from outsample.running.arrays import Array
 
 TASKS = ("classification", "regression")
-FEW_WORDS, FEW_CLASSES = 10, 20
+FEW_CLASSES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +66,12 @@ class PreparedTable:
         for name in (target, groups, weights, *drop):
             if name is not None:
                 _check_name(frame, name)
+        decimal = frame.attrs.get("decimal", ".")
+        frame = frame.assign(**{target: read_target(frame[target], say, decimal)})
         frame = _complete(frame, [name for name in (target, groups, weights) if name], say)
         aside = {name for name in (target, groups, weights, *drop) if name is not None}
-        X = _inputs(frame.drop(columns=list(aside)), say)
-        y = _labels(read_target(frame[target], say), positive)
+        X = _inputs(frame.drop(columns=list(aside)), decimal, say)
+        y = _labels(frame[target], positive)
         kind = _task(y, target, task)
         if kind == "classification":
             _mention_copies(X, y, target, say)
@@ -109,30 +111,33 @@ def _complete(frame: pd.DataFrame, needed: list[str], say: Say) -> pd.DataFrame:
         if unknown:
             say(f"{_rows(unknown)} without {name!r} left out")
             frame = frame[frame[name].notna()]
-    return frame.reset_index(drop=True)
+    return frame
 
 
 def _rows(count: int) -> str:
     return f"{count} row" + ("" if count == 1 else "s")
 
 
-def _inputs(X: pd.DataFrame, say: Say) -> pd.DataFrame:
+def _inputs(X: pd.DataFrame, decimal: str, say: Say) -> pd.DataFrame:
     empty = [name for name in X if X[name].isna().all()]
     if empty:
         say(f"empty columns left out: {_listed(empty)}")
     numbered = [name for name in X if name.startswith("Unnamed: ") and _is_row_number(X[name])]
     if numbered:
         say("a column without a name that only numbers the rows is left out")
-    X = read_numbers(X.drop(columns=[*empty, *numbered]), say)
-    wordy = [name for name in X if _is_free_text(X[name])]
-    if wordy:
-        say(f"left out, because hardly two rows have the same value: {_listed(wordy)}")
-    X = X.drop(columns=wordy)
+    X = read_numbers(X.drop(columns=[*empty, *numbered]), say, decimal)
+    wordy = {name: words_amid_numbers(X[name]) for name in X if _is_free_text(X[name])}
+    plain = [name for name, amid in wordy.items() if not amid]
+    if plain:
+        say(f"left out, because hardly two rows have the same value: {_listed(plain)}")
+    for name in wordy.keys() - plain:
+        say(f"left out, because among its numbers are many words, such as {_listed(wordy[name])}: {name!r}")
+    X = X.drop(columns=list(wordy))
     if X.shape[1] == 0:
         raise ValueError("the table has no column left to predict from")
     for name in X:
         _check_input(X[name], say)
-    return X
+    return X.reset_index(drop=True)
 
 
 def _is_row_number(column: pd.Series) -> bool:
