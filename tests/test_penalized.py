@@ -10,9 +10,10 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample.criteria.base import CRITERIA
+from outsample import bounds
+from outsample.criteria.base import CRITERIA, as_criterion
 from outsample.problem import pose
-from outsample.rules import as_rule, log_term, oracle_terms, penalized_fast, penalized_risk, sample_size
+from outsample.rules import as_rule, convention, log_term, oracle_terms, penalized_fast, penalized_risk
 
 
 def curve_of(criterion, regression=False):
@@ -35,45 +36,64 @@ def test_penalized_risk_against_definition():
 
 
 @pytest.mark.parametrize(
-    ("criterion", "share"),
+    ("bound", "share", "gamma"),
     [
-        ("vc-bound", 1 / 2),
-        ("vc-entropy-bound", 1 / 80),
-        ("margin-bound", math.log(2) / 8),
-        ("discrepancy", 1 / 21),
-        ("expected-discrepancy", 1 / 9),
-        ("permutation-bound", 1 / 25),
+        (partial(bounds.vc_bound, in_sample=0.1, dimension=3), 1 / 2, 1),
+        (partial(bounds.shatter_bound, in_sample=0.1, log_shatter=3), 1 / 2, 1),
+        (partial(bounds.vc_entropy_bound, in_sample=0.1, log_shatter=3), 1 / 80, 2),
+        (partial(bounds.margin_bound, mistakes=3, margin=1.0, radius=1.0), math.log(2) / 8, 4),
+        (partial(bounds.maximal_discrepancy_bound, in_sample=0.1, discrepancy=0.2), 1 / 21, 3),
+        (partial(bounds.expected_discrepancy_bound, in_sample=0.1, discrepancy=0.2, n_draws=math.inf), 1 / 9, 1),
+        (partial(bounds.rademacher_bound, in_sample=0.1, complexity=0.2, n_draws=math.inf), 1 / 9, 1),
+        (partial(bounds.permutation_bound, in_sample=0.1, complexity=0.2, n_draws=math.inf), 1 / 25, 1),
     ],
 )
-def test_sample_sizes_against_theorems(criterion, share):
-    size = sample_size(criterion, 840)
-    assert size.m == pytest.approx(840 * share)
-    assert size.proved
+def test_sample_sizes_against_theorems(bound, share, gamma):
+    """The limit at δ is what P[e_out > R + ε] ≤ γ e^{−2mε²} gives at δ, or sharper."""
+    found = [bound(n=840, delta=delta) for delta in (0.5, 0.05, 1e-6)]
+    for limit in found:
+        assert limit.m == pytest.approx(840 * share)
+        assert limit.gamma == gamma
+        assert limit.risk == found[0].risk
+        if bound.func is not bounds.permutation_bound:
+            assert limit.value <= limit.risk + math.sqrt(math.log(gamma / limit.delta) / (2 * limit.m)) + 1e-12
+
+
+def test_delta_is_paid_once():
+    """R_k of (5) holds ln 4, not ln(4/δ)."""
+    n, V = 840, 3
+    limit = bounds.vc_bound(in_sample=0.1, dimension=V, n=n)
+    assert limit.risk == pytest.approx(0.1 + math.sqrt((V * math.log(2 * math.e * n / V) + math.log(4)) / n))
+    for criterion in (outsample.VCBound(dimension=4), outsample.VCBound(dimension=4, delta=1e-6)):
+        curve = curve_of(criterion)
+        first = bounds.vc_bound(in_sample=curve.in_sample[0], dimension=4, n=80).risk
+        assert oracle_terms(curve).penalized[0] == pytest.approx(first)
 
 
 def test_held_out_losses_are_their_own_sample_size():
     curve = curve_of(outsample.HoldOut(20))
     assert oracle_terms(curve).size.m == 20
-    assert oracle_terms(curve).size.proved
+    assert oracle_terms(curve).size.gamma == 1
+    assert oracle_terms(curve).tail_bound().proved
 
 
-@pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "gcv"])
+@pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "resubstitution"])
 def test_conventions_are_not_called_theorems(criterion):
-    size = sample_size(criterion, 100)
-    assert size.m > 0
-    assert not size.proved
+    assert convention(criterion, 100).m > 0
+    assert not oracle_terms(curve_of(as_criterion(criterion))).tail_bound().proved
 
 
 def test_an_unknown_criterion_has_no_m():
     with pytest.raises(ValueError, match="knows no m for criterion 'no such criterion'"):
-        sample_size("no such criterion", 100)
+        convention("no such criterion", 100)
     with pytest.raises(ValueError, match="rule \"penalized-fast\" knows no m for criterion 'kfold'"):
-        sample_size("kfold", 100, fast=True)
+        convention("kfold", 100, fast=True)
 
 
-def test_every_named_criterion_has_an_m_or_is_judged_on_held_out_rows():
-    for name in CRITERIA:
-        assert sample_size(name, 100).m > 0
+def test_every_named_criterion_has_a_theorem_or_a_convention():
+    theorems = {"vc-bound", "vc-entropy-bound", "margin-bound", "discrepancy-bound", "rademacher-bound"}
+    for name in set(CRITERIA) - theorems - {"permutation-bound"}:
+        assert convention(name, 100).m > 0
 
 
 def test_fast_form_has_the_constants_of_theorem_10():
@@ -82,7 +102,7 @@ def test_fast_form_has_the_constants_of_theorem_10():
     terms = oracle_terms(curve, fast=True)
     assert terms.penalized == pytest.approx(curve.out_sample + 2 * np.log([1, 2, 3, 4]) / m)
     assert terms.size.gamma == 9
-    assert not terms.size.proved
+    assert not terms.tail_bound().proved
     assert as_rule("penalized-fast")(curve) == terms.chosen == 0
     assert partial(penalized_fast, m=1e9)(curve) == int(np.argmin(curve.out_sample))
 
@@ -98,33 +118,47 @@ def test_the_tail_of_theorem_10_cannot_hold_for_all_n():
 
 def test_tail_bound_of_the_chosen_model_against_the_theorem():
     terms = oracle_terms(curve_of(outsample.ExpectedDiscrepancy(5)))
-    assert terms.tail_bound(0.1) == pytest.approx(terms.penalized.min() + math.sqrt(math.log(2 * 2 / 0.1) * 9 / 160))
+    m = 80 / (9 + 16 / 5)
+    found = terms.tail_bound(0.1)
+    assert found.value == pytest.approx(terms.penalized.min() + math.sqrt(math.log(2 / 0.1) / (2 * m)))
+    assert found.value == pytest.approx(found.in_sample + found.gap)
     fast = oracle_terms(curve_of(outsample.ExpectedDiscrepancy(5)), m=50, fast=True)
-    assert fast.tail_bound(0.1) == pytest.approx(fast.penalized.min() + math.log(2 * 2 / 0.1) / 50)
+    assert fast.tail_bound(0.1).value == pytest.approx(fast.penalized.min() + math.log(2 / 0.1) / 50)
 
 
 def test_tail_of_the_permutation_bound_against_mcdiarmid():
-    """e_out − e_in moves by 1/n and P_in by 4/n: with deviations ε/5 and 4ε/5 both tails are e^{−2mε²}, m = n/25."""
-    n, epsilon = 100, 0.7
-    size = sample_size("permutation-bound", n)
-    tails = math.exp(-2 * n * (epsilon / 5) ** 2) + math.exp(-2 * (4 * epsilon / 5) ** 2 / (n * (4 / n) ** 2))
-    assert tails == pytest.approx(size.gamma * math.exp(-2 * size.m * epsilon**2))
+    """e_out − e_in moves by 1/n and P_in by 4/n, and draws concentrate: ε is divided so that both tails are alike."""
+    n, epsilon, draws = 100, 0.7, 10
+    found = bounds.permutation_bound(in_sample=0.1, complexity=0.2, n=n, n_draws=draws)
+    spread = 16 * 50 * 50 / (n**2 * 2 * (n - 0.5) * (1 - 1 / 100)) / draws
+    by_sample = epsilon * math.sqrt(12.5 / n) / (math.sqrt(12.5 / n) + math.sqrt(spread))
+    tails = math.exp(-2 * by_sample**2 / (n * (5 / n) ** 2)) + math.exp(-((epsilon - by_sample) ** 2) / spread)
+    assert tails == pytest.approx(found.gamma * math.exp(-2 * found.m * epsilon**2))
+    assert found.risk == pytest.approx(0.3 + 0.5 / math.sqrt(n))
 
 
 def test_oracle_terms_against_definition():
     curve = curve_of(outsample.ExpectedDiscrepancy(5))
     terms = oracle_terms(curve)
-    m = 80 / 9
+    m = 80 / (9 + 16 / 5)
     assert terms.penalized == pytest.approx(penalized_risk(curve.out_sample, m))
     assert terms.complexity == pytest.approx(curve.optimism)
     assert terms.approximation == pytest.approx(curve.in_sample - curve.in_sample.min())
     assert terms.total == pytest.approx(terms.approximation + terms.complexity + terms.log_term)
-    assert terms.remainder == pytest.approx(math.sqrt(math.log(2 * 2 * math.e) / (2 * m)))
+    assert terms.remainder == pytest.approx(math.sqrt(math.log(2 * 1 * math.e) / (2 * m)))
     assert terms.chosen == int(np.argmin(terms.penalized))
     assert terms.to_dict()["m"] == pytest.approx(m)
     fast = oracle_terms(curve, m=100, fast=True)
-    assert fast.remainder == pytest.approx(math.log(4 * math.e) / 100)
+    assert fast.remainder == pytest.approx(math.log(2 * math.e) / 100)
     assert fast.size.source == "given"
+
+
+@pytest.mark.parametrize("criterion", [outsample.HoldOut(20), outsample.CrossValidation(5)])
+def test_complexity_never_mixes_two_fits(criterion):
+    """R_k of fits to some rows and e_in of the fit to all of them make no complexity."""
+    terms = oracle_terms(curve_of(criterion))
+    assert np.isnan(terms.complexity).all()
+    assert np.isfinite(terms.penalized).all()
 
 
 def test_remainder_against_the_tail_it_integrates():

@@ -19,6 +19,11 @@ from outsample.data.tables import Table
 from outsample.running.arrays import Array, Floats
 
 
+def minimises_training_error(estimator: BaseEstimator) -> bool:
+    """Whether a learner says that it minimises the training error; in a pipeline other steps look at the data, too."""
+    return bool(getattr(estimator, "minimises_training_error", False))
+
+
 class HypothesisSet:
     """A finite set of two-class hypotheses, given by what each predicts on the n samples.
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from outsample.bounds.record import ORDERED, SAME_FIT, Certificate
 from outsample.checks import entry, probability
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
@@ -143,8 +145,8 @@ def penalized(curve: RiskCurve, m: float | None = None) -> int:
 def penalized_fast(curve: RiskCurve, m: float | None = None) -> int:
     """The model of least R_k + 2 ln k/m, for estimates with P[e_out > R + ε] ≤ γ e^{−mε} (Theorem 2).
 
-    Of the criteria here "expected-discrepancy" has such an m, n/4096, as printed in Theorem 10; see `sample_size` for
-    why it is not called proved. For others give m: `functools.partial(penalized_fast, m=…)`.
+    Of the criteria here "expected-discrepancy" has such an m, n/4096, as printed in Theorem 10, which is not called
+    proved. For others give m: `functools.partial(penalized_fast, m=…)`.
     """
     return oracle_terms(curve, m=m, fast=True).chosen
 
@@ -197,63 +199,52 @@ class SampleSize:
     ----------
     m : number of independent losses whose mean would concentrate as sharply.
     gamma : the factor of the exponential.
-    proved : whether a theorem says so; otherwise m is a convention.
     source : the theorem, or the reason for the convention.
     """
 
     m: float
     gamma: float
-    proved: bool
     source: str
 
 
-def _size(share: float, gamma: float, source: str, proved: bool = True) -> tuple[float, float, bool, str]:
-    """(m/n, γ, proved, source) of a criterion."""
-    return share, gamma, proved, source
-
-
-_DRAWN = "the deviation of its complexity, without the factor 2 that would make it a bound"
-_LEFT_OUT = "every row is judged once by a model that did not see it"
-_LEAVE_ROWS_OUT = (
+_DRAWN = "a convention: the deviation of its complexity, without the factor 2 that would make it a bound"
+_LEFT_OUT = "a convention: every row is judged once by a model that did not see it"
+_NOT_OF_ALL_ROWS = (
     *("kfold", "loo", "alo", "oob", "race", "nested-kfold"),
     *("bootstrap", "bag-bootstrap", "632", "632+", "optimism-bootstrap"),
 )
-_NO_THEOREM = "as for the VC bound, for want of a theorem of its own"
+_NO_THEOREM = "a convention: as for the VC bound, for want of a theorem of its own"
 _WITHOUT_THEOREM = (
     *("resubstitution", "covariance", "rows-and-labels", "auto"),
     *("fpe", "aic", "bic", "cp", "gcv", "vc", "validation", "holdout"),
 )
 
-_SHARES: dict[str, tuple[float, float, bool, str]] = {
-    "vc-bound": _size(1 / 2, 1, "Bartlett, Boucheron & Lugosi (5)"),
-    "vc-entropy-bound": _size(1 / 80, 2, "Bartlett, Boucheron & Lugosi, Theorem 6"),
-    "margin-bound": _size(math.log(2) / 8, 4, "Bartlett, Boucheron & Lugosi, Theorem 7"),
-    "discrepancy": _size(1 / 21, 3, "Bartlett, Boucheron & Lugosi, Theorem 8"),
-    "discrepancy-bound": _size(1 / 21, 3, "Bartlett, Boucheron & Lugosi, Theorem 8"),
-    "expected-discrepancy": _size(1 / 9, 2, "Bartlett, Boucheron & Lugosi, Theorem 9"),
-    "rademacher-bound": _size(1 / 9, 2, "Bartlett, Boucheron & Lugosi, Theorem 9"),
-    # Lemma 3 of Magdon-Ismail & Mertsalov: one sample moves P_in by 4/n, and sup (e_out − e_in) by 1/n in 0–1 units;
-    # McDiarmid with deviations 4ε/5 and ε/5 gives 2 e^{−2nε²/25}.
-    "permutation-bound": _size(1 / 25, 2, "Magdon-Ismail & Mertsalov, Lemma 3, and McDiarmid's inequality"),
-    "permutation": _size(1 / 25, 2, _DRAWN, proved=False),
-    "label-bootstrap": _size(1 / 25, 2, _DRAWN, proved=False),
-    "two-stage": _size(1 / 25, 2, _DRAWN, proved=False),
-    "rademacher": _size(1 / 9, 2, _DRAWN, proved=False),
-    **{name: _size(1, 1, _LEFT_OUT, proved=False) for name in _LEAVE_ROWS_OUT},
-    **{name: _size(1 / 2, 1, _NO_THEOREM, proved=False) for name in _WITHOUT_THEOREM},
+# (m/n, γ, why) of criteria about which no theorem speaks, or not here. Others have it from their certificates.
+_CONVENTIONS: dict[str, tuple[float, float, str]] = {
+    "discrepancy": (1 / 21, 3, "Bartlett, Boucheron & Lugosi, Theorem 8, which is for equal weights"),
+    "expected-discrepancy": (1 / 9, 2, "Bartlett, Boucheron & Lugosi, Theorem 9, which is for equal weights"),
+    "permutation": (1 / 25, 2, _DRAWN),
+    "label-bootstrap": (1 / 25, 2, _DRAWN),
+    "two-stage": (1 / 25, 2, _DRAWN),
+    "rademacher": (1 / 9, 2, _DRAWN),
+    **dict.fromkeys(_NOT_OF_ALL_ROWS, (1, 1, _LEFT_OUT)),
+    **dict.fromkeys(_WITHOUT_THEOREM, (1 / 2, 1, _NO_THEOREM)),
 }
 
 # Theorem 10 takes a multiple of the expected discrepancy whose factor cannot be read in the copy we have. No factor can
 # make its tail right for all n: for a single hypothesis of error ½, e_out − e_in is the deviation of a coin. If the
 # multiple is C/√n, it exceeds it by ε = C/√n with probability of about e^{−8C²}, which is more than 9 e^{−nε/4096} once
 # √n exceeds 4096 (8C + ln 9/C). So it is never called proved.
-_FAST_SHARES: dict[str, tuple[float, float, bool, str]] = {
-    "expected-discrepancy": _size(1 / 4096, 9, "Bartlett, Boucheron & Lugosi, Theorem 10, as printed", proved=False),
+_FAST: dict[str, tuple[float, float, str]] = {
+    "expected-discrepancy": (1 / 4096, 9, "Bartlett, Boucheron & Lugosi, Theorem 10, as printed"),
 }
 
+BOUNDED = "losses are between 0 and 1"
+THEOREM = "a theorem says how rarely the estimate of each model is too low"
 
-def sample_size(criterion: str, n: int, held_out: float | None = None, *, fast: bool = False) -> SampleSize:
-    """The m and γ of a criterion, by name, for n samples; for a hold-out set m is its number of losses, `held_out`.
+
+def convention(criterion: str, n: int, *, fast: bool = False) -> SampleSize:
+    """The m and γ that are taken for a criterion, by name, and n samples where no theorem gives them.
 
     Parameters
     ----------
@@ -264,9 +255,7 @@ def sample_size(criterion: str, n: int, held_out: float | None = None, *, fast: 
     ValueError
         For a criterion whose m is not known.
     """
-    if held_out is not None and not fast:
-        return SampleSize(float(held_out), 1.0, True, "Hoeffding's inequality on held-out losses")
-    known = _FAST_SHARES if fast else _SHARES
+    known = _FAST if fast else _CONVENTIONS
     if criterion not in known:
         name = "penalized-fast" if fast else "penalized"
         function = name.replace("-", "_")
@@ -274,8 +263,8 @@ def sample_size(criterion: str, n: int, held_out: float | None = None, *, fast: 
             f'rule "{name}" knows no m for criterion {criterion!r}, only for {", ".join(known)}; give one with '
             f"functools.partial(outsample.rules.{function}, m=…)"
         )
-    share, gamma, proved, source = known[criterion]
-    return SampleSize(share * n, gamma, proved, source)
+    share, gamma, source = known[criterion]
+    return SampleSize(share * n, gamma, source)
 
 
 def log_term(n_models: int, m: float, *, fast: bool = False, loss_range: float = 1.0) -> Floats:
@@ -305,11 +294,14 @@ class OracleTerms:
     ----------
     approximation : error of the best of each class minus the least possible. It cannot be observed; the in-sample
         error minus the least on the curve stands in for it.
-    complexity : R_k − e_in(k).
+    complexity : R_k − e_in(k), both of the same fit; not a number where R_k is of fits to some of the rows, whose
+        in-sample error is not known.
     log_term : √(ln k/m), the cost of choosing among k models.
     remainder : √(ln(2γe)/(2m)), or ln(2γe)/m in the fast-rate form.
-    penalized : (models,) what the rule minimises, R_k + log_term.
+    penalized : (models,) what the rule minimises, R_k + log_term. R_k is the criterion's estimate; where that is a
+        limit at some δ, the estimate that the theorem penalises, because m and γ pay for δ.
     size : the criterion's m and γ.
+    chances : the guarantee of the chosen model, without its deviation, which depends on δ; see `tail_bound`.
     loss_range : what the logarithmic term and the remainder are multiplied by; 1 for losses in [0, 1].
     fast : whether these are the terms of the fast-rate form (Theorem 2).
     """
@@ -320,6 +312,7 @@ class OracleTerms:
     remainder: float
     penalized: Floats
     size: SampleSize
+    chances: Certificate
     loss_range: float = 1.0
     fast: bool = False
 
@@ -333,15 +326,16 @@ class OracleTerms:
         """The position of the model of least penalised risk, the simplest of ties."""
         return int(np.argmin(np.where(np.isnan(self.penalized), np.inf, self.penalized)))
 
-    def tail_bound(self, delta: float = 0.05) -> float:
+    def tail_bound(self, delta: float = 0.05) -> Certificate:
         """What the error of the chosen model exceeds with probability at most δ, however many models there are.
 
         Its penalised risk plus √(ln(2γ/δ)/(2m)) (Theorem 1), or plus ln(2γ/δ)/m in the fast-rate form (Theorem 2). A
-        guarantee where `size.proved`, and for losses in [0, 1].
+        guarantee where it is `proved`.
         """
         tail = math.log(2 * self.size.gamma / probability("delta", delta))
-        deviation = tail / self.size.m if self.fast else math.sqrt(tail / (2 * self.size.m))
-        return float(self.penalized[self.chosen] + self.loss_range * deviation)
+        gap = self.loss_range * (tail / self.size.m if self.fast else math.sqrt(tail / (2 * self.size.m)))
+        value = self.chances.in_sample + gap
+        return replace(self.chances, value=value, printed=value, gap=gap, delta=delta)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain Python values."""
@@ -351,8 +345,8 @@ class OracleTerms:
             "chosen": self.chosen,
             "m": self.size.m,
             "gamma": self.size.gamma,
-            "proved": self.size.proved,
             "source": self.size.source,
+            "certificate": self.tail_bound().to_dict(),
         }
 
     def _repr_html_(self) -> str:
@@ -380,24 +374,59 @@ def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False
             f"rule: oracle terms need in-sample risks, and criterion {curve.criterion!r} fits no model to all rows; "
             'use criterion "kfold" or rule "minimum"'
         )
-    if m is None:
-        size = sample_size(curve.criterion, curve.n_samples, curve.held_out, fast=fast)
+    theorems = () if fast or m is not None else curve.certificates
+    if theorems:
+        m, gamma = min(each.m for each in theorems), max(each.gamma for each in theorems)
+        size = SampleSize(m, gamma, theorems[0].theorem)
+        assumptions = {what: _all(each.assumptions.get(what, True) for each in theorems) for what in _assumed(theorems)}
+    elif m is None:
+        size, assumptions = convention(curve.criterion, curve.n_samples, fast=fast), {THEOREM: False}
     else:
-        gamma = _SHARES[curve.criterion][1] if curve.criterion in _SHARES else 1.0
-        size = SampleSize(float(m), gamma, proved=False, source="given")
+        gamma = curve.certificates[0].gamma if curve.certificates else _CONVENTIONS.get(curve.criterion, (0.0, 1.0))[1]
+        size, assumptions = SampleSize(float(m), gamma, "given"), {THEOREM: None}
+    risk = np.array([each.risk for each in theorems]) if theorems else curve.out_sample
     loss_range = _loss_range(curve)
     price = log_term(len(curve), size.m, fast=fast, loss_range=loss_range)
     tail = math.log(2 * size.gamma * math.e)
+    partial = curve.criterion in _NOT_OF_ALL_ROWS or any(SAME_FIT in each.assumptions for each in curve.certificates)
+    penalized = risk + price
     return OracleTerms(
         approximation=curve.in_sample - np.nanmin(curve.in_sample),
-        complexity=curve.out_sample - curve.in_sample,
+        complexity=np.full(len(curve), np.nan) if partial else risk - curve.in_sample,
         log_term=price,
         remainder=loss_range * (tail / size.m if fast else math.sqrt(tail / (2 * size.m))),
-        penalized=curve.out_sample + price,
+        penalized=penalized,
         size=size,
+        chances=Certificate(
+            value=np.nan,
+            in_sample=float(np.nanmin(penalized)),
+            gap=np.nan,
+            printed=np.nan,
+            n=curve.n_samples,
+            delta=np.nan,
+            bounds=theorems[0].bounds if theorems else "out-sample error",
+            theorem=f"Bartlett, Boucheron & Lugosi, Theorem {2 if fast else 1}, and {size.source}",
+            setting=theorems[0].setting if theorems else "independent samples",
+            assumptions=assumptions | {ORDERED: curve.ordered or len(curve) == 1, BOUNDED: curve.loss.unit_interval},
+            fit=theorems[0].fit if theorems else "the one that the criterion judged",
+            risk=float(np.nanmin(penalized)),
+            m=size.m,
+            gamma=2 * size.gamma,
+        ),
         loss_range=loss_range,
         fast=fast,
     )
+
+
+def _assumed(theorems: Sequence[Certificate]) -> dict[str, None]:
+    """What any of these theorems assumes, in order."""
+    return {what: None for each in theorems for what in each.assumptions}
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    """False where one is false, else None where one is not known."""
+    found = set(answers)
+    return False if False in found else None if None in found else True
 
 
 def _loss_range(curve: RiskCurve) -> float:

@@ -117,8 +117,11 @@ def test_margins_of_votes_tell_which_points_the_majority_gets_wrong(model, label
 
 
 def test_voting_bound_against_its_formula_and_in_simulation():
-    found = bounds.voting_margin_bound(below=0.1, margin=0.2, complexity=0.05, n=400)
+    found = bounds.voting_margin_bound(below=0.1, margin=0.2, complexity=0.05, n=400, n_draws=math.inf)
     assert found.value == pytest.approx(0.1 + 2 / 0.2 * 0.05 + 3 * math.sqrt(math.log(2 / 0.05) / 800))
+    drawn_once = bounds.voting_margin_bound(below=0.1, margin=0.2, complexity=0.05, n=400)
+    most = 0.05 + math.sqrt(2 * math.log(2 / 0.05) / 400)
+    assert drawn_once.value == pytest.approx(0.1 + 2 / 0.2 * most + 3 * math.sqrt(math.log(4 / 0.05) / 800))
     rng = np.random.default_rng(1)
 
     def drawn(n):

@@ -18,7 +18,7 @@ def test_every_bound_holds_in_2000_problems(capsys):
 
 def test_a_limit_that_is_no_bound_is_found_out(monkeypatch):
     def no_gap(*, holdout_error, n_holdout, delta):
-        return limit(holdout_error, 0.0, n=n_holdout, delta=delta, theorem="none", assumptions="none")
+        return limit(holdout_error, 0.0, n=n_holdout, delta=delta, theorem="none", setting="none")
 
     monkeypatch.setattr("outsample.bounds.holdout_bound", no_gap)
     study = bounds.run(100)

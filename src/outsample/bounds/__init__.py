@@ -1,7 +1,7 @@
 """Upper bounds on the out-sample error that hold with probability 1 − δ: pure functions, 0–1 units.
 
-Every function has the constants its proof supports; where a source prints others, the result holds the bound with those
-as `printed`. A bound at or above 1 is reported as it is and is `vacuous`.
+Every function returns a `Certificate` with the constants its proof supports; where a source prints others, it holds the
+bound with those as `printed`. A bound at or above 1 is reported as it is and is `vacuous`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from outsample.bounds.permutation import (
     permutation_bound,
     permutation_complexity_bound,
 )
-from outsample.bounds.record import Bound, from_squared_units
+from outsample.bounds.record import Certificate, from_squared_units
 from outsample.bounds.uniform import (
     empirical_vc_bound,
     expected_discrepancy_bound,
@@ -45,7 +45,7 @@ from outsample.bounds.uniform import (
 )
 
 __all__ = [
-    "Bound",
+    "Certificate",
     "empirical_distribution",
     "empirical_quantile",
     "empirical_vc_bound",

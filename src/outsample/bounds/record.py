@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from outsample.checks import whole_number
 from outsample.running.arrays import Bools, Floats
 
 SQUARED_PER_ZERO_ONE = 4.0
@@ -41,28 +43,43 @@ def from_squared_units(value: Unit) -> Unit:
     return value / SQUARED_PER_ZERO_ONE
 
 
+MAXIMISED = "the complexity is the maximum over the whole hypothesis set, found by minimising the training error"
+COUNTED = "the hypothesis set was fixed before the data, with no more labellings or dimensions than given"
+UNSEEN = "the rows held out are independent of each other, and of all that led to the model"
+SAME_FIT = "the model in use is the fit that was judged; nothing was fitted again"
+ORDERED = "the order of the models was fixed before the data"
+"""What theorems assume of a procedure, beyond independent samples."""
+
+
 @dataclass(frozen=True, eq=False)
-class Bound:
-    """An upper bound that holds with probability at least 1 − delta over data sets.
+class Certificate:
+    """An upper bound that holds with probability at least 1 − delta over data sets, and what has to be true for it.
 
     Attributes
     ----------
     value : the upper bound, with constants that the proof supports; above 1 it is reported as it is.
     in_sample : the observed error or complexity; value = in_sample + gap.
     gap : what the theorem adds.
-    printed : the bound with the constants as the source prints them; equal to `value` where they are right.
-    n : number of samples.
+    printed : the bound with the constants as the source prints them; equal to `value` where they are the same.
+    n : number of samples, or of rows held out.
     delta : probability with which the bound may fail.
     bounds : which quantity is bounded, in words.
     theorem : where it comes from.
-    assumptions : what must be true for it to hold.
+    fit : the fit whose error is bounded, in words.
+    setting : what is taken for granted of the data, which no computation can check.
+    assumptions : what must be true of the procedure → whether it is; None where that is not known here, as in a pure
+        function, which is given numbers only.
+    risk, m, gamma : the same theorem as penalised selection takes it: P[error > risk + ε] ≤ gamma e^{−2mε²}. Not a
+        number for bounds on complexities.
 
     Examples
     --------
     >>> from outsample.bounds import rademacher_bound
     >>> limit = rademacher_bound(in_sample=0.1, complexity=0.05, n=2000)
-    >>> limit.vacuous, limit.theorem
-    (False, 'Bartlett & Mendelson 2002, Theorem 5')
+    >>> limit.vacuous, limit.proved
+    (False, False)
+    >>> limit.not_proved[0].startswith("not known whether the complexity is the maximum over the whole hypothesis set")
+    True
     """
 
     value: Numbers
@@ -73,7 +90,23 @@ class Bound:
     delta: float
     bounds: str
     theorem: str
-    assumptions: str
+    setting: str
+    assumptions: Mapping[str, bool | None]
+    fit: str = "the one whose numbers were given"
+    risk: Numbers = math.nan
+    m: float = math.nan
+    gamma: float = math.nan
+
+    @property
+    def proved(self) -> bool:
+        """Whether all that the theorem assumes of the procedure is known to be true."""
+        return all(holds is True for holds in self.assumptions.values())
+
+    @property
+    def not_proved(self) -> tuple[str, ...]:
+        """What is assumed and not true, or not known to be."""
+        words = {False: "not true that ", None: "not known whether "}
+        return tuple(words[holds] + what for what, holds in self.assumptions.items() if holds is not True)
 
     @property
     def vacuous(self) -> bool | Bools:
@@ -81,22 +114,45 @@ class Bound:
         empty = np.asarray(self.value) >= 1.0
         return bool(empty) if empty.ndim == 0 else empty
 
+    def known(self, assumptions: Mapping[str, bool | None], fit: str | None = None) -> Certificate:
+        """The same with what is known of these assumptions, and of the fit."""
+        return replace(self, assumptions={**self.assumptions, **assumptions}, fit=fit or self.fit)
+
+    def at(self, model: int) -> Certificate:
+        """The certificate of one of several models."""
+        names = ("value", "in_sample", "gap", "printed", "risk")
+        shape = np.shape(self.value)
+        numbers: dict[str, Any] = {name: float(np.broadcast_to(getattr(self, name), shape)[model]) for name in names}
+        return replace(self, **numbers)
+
+    def for_best_of(self, k: int) -> Certificate:
+        """The certificate where k models were judged on the same data and this one was chosen: a union bound."""
+        if k == 1:
+            return self
+        value = as_number(self.risk + deviation(2 * self.m, self.delta / (self.gamma * k)))
+        theorem = f"{self.theorem}; for all {k} models at once"
+        return replace(self, value=value, gap=value - self.in_sample, printed=value, theorem=theorem)
+
     def __float__(self) -> float:
         return float(self.value)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
-        numbers = {name: np.asarray(getattr(self, name)).tolist() for name in ("value", "in_sample", "gap", "printed")}
-        words = {"n": self.n, "delta": self.delta, "vacuous": np.asarray(self.vacuous).tolist()}
-        return numbers | words | {"bounds": self.bounds, "theorem": self.theorem, "assumptions": self.assumptions}
+        numbers = {
+            name: np.asarray(getattr(self, name)).tolist() for name in ("value", "in_sample", "gap", "printed", "risk")
+        }
+        names = ("n", "delta", "m", "gamma", "bounds", "theorem", "fit", "setting", "proved", "not_proved")
+        words = {name: getattr(self, name) for name in names}
+        return numbers | words | {"vacuous": np.asarray(self.vacuous).tolist(), "assumptions": dict(self.assumptions)}
 
     def __str__(self) -> str:
         values = ", ".join(f"{v:.4g}" for v in np.ravel(self.value))
         verdict = "; vacuous: at or above 1 it says nothing" if np.all(self.vacuous) else ""
+        said = "; ".join(self.not_proved)
         return (
             f"{self.bounds} ≤ {values} with probability {1 - self.delta:.4g}{verdict}\n"
-            f"by {self.theorem}, n = {self.n}\n"
-            f"assumes {self.assumptions}"
+            f"by {self.theorem}, n = {self.n}; the fit: {self.fit}\n"
+            f"takes for granted {self.setting}\n" + (f"not proved here: {said}" if said else "proved")
         )
 
     def _repr_html_(self) -> str:
@@ -108,25 +164,26 @@ def limit(
     observed: Numbers,
     gap: Numbers,
     *,
-    n: int,
-    delta: float,
-    theorem: str,
-    assumptions: str,
     printed_gap: Numbers | None = None,
     bounds: str = "out-sample error",
-) -> Bound:
+    assumptions: Sequence[str] = (),
+    **more: Any,
+) -> Certificate:
     """A bound from an observed quantity and the gap a theorem adds; `printed_gap` where the source prints another."""
-    return Bound(
+    return Certificate(
         value=as_number(observed + gap),
         in_sample=as_number(observed),
         gap=as_number(gap),
         printed=as_number(observed + (gap if printed_gap is None else printed_gap)),
-        n=n,
-        delta=delta,
         bounds=bounds,
-        theorem=theorem,
-        assumptions=assumptions,
+        assumptions=dict.fromkeys(assumptions),
+        **more,
     )
+
+
+def number_of_draws(n_draws: float) -> float:
+    """The number of label vectors behind a complexity, infinity for all of them."""
+    return math.inf if n_draws == math.inf else whole_number("n_draws", n_draws, instead="infinity or ")
 
 
 def as_number(value: ArrayLike) -> Numbers:

@@ -13,13 +13,17 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from outsample.bounds.record import (
-    Bound,
+    COUNTED,
+    MAXIMISED,
+    UNSEEN,
+    Certificate,
     Numbers,
     as_number,
     check_complexity,
     check_rate,
     deviation,
     limit,
+    number_of_draws,
 )
 from outsample.checks import one_of, probability, whole_number
 
@@ -27,8 +31,13 @@ INDEPENDENT = "independent samples and two classes"
 BARTLETT = "Bartlett, Boucheron & Lugosi"
 
 
-def rademacher_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + R + 3√(ln(2/δ)/(2n)), R = E_r max_h (1/n) Σ r_i h(x_i) with coin flips r (Bartlett & Mendelson).
+def rademacher_bound(
+    *, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
+) -> Certificate:
+    """e_in + R + √((9 + 4/M) ln(1/δ)/(2n)), R the mean over M draws of max_h (1/n) Σ r_i h(x_i) with coin flips r.
+
+    Bartlett & Mendelson have the mean over all r, and 3√(ln(2/δ)/(2n)). Here McDiarmid's inequality is applied once, to
+    samples and flips together: a sample moves sup (e_out − e_in) − R by at most 3/n, one of the M n flips by 2/(nM).
 
     Parameters
     ----------
@@ -36,32 +45,44 @@ def rademacher_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, del
     complexity : R, the value of `rademacher_complexity`, or one per model.
     n : number of samples.
     delta : probability with which the bound may fail.
+    n_draws : label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
+        than are given. Infinity where it is the mean over all.
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
-    >>> round(float(rademacher_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
-    0.24
+    >>> round(float(rademacher_bound(in_sample=0.1, complexity=0.05, n=2000, n_draws=10).value), 2)
+    0.23
     """
     n, delta = whole_number("n", n), probability("delta", delta)
+    error, R = check_rate(in_sample), check_complexity(complexity)
+    m = n / (9 + 4 / number_of_draws(n_draws))
     return limit(
-        check_rate(in_sample),
-        check_complexity(complexity) + 3 * deviation(2 * n, delta / 2),
+        error,
+        R + deviation(2 * m, delta),
+        printed_gap=R + 3 * deviation(2 * n, delta / 2),
         n=n,
         delta=delta,
         theorem="Bartlett & Mendelson 2002, Theorem 5",
-        assumptions=f"{INDEPENDENT}; a complexity maximised over the whole hypothesis set",
+        setting=INDEPENDENT,
+        assumptions=(MAXIMISED,),
+        risk=error + R,
+        m=m,
+        gamma=1.0,
     )
 
 
-def gaussian_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + √(π/2) G + 3√(ln(2/δ)/(2n)), G = E_g max_h (1/n) Σ g_i h(x_i) with standard normal g.
+def gaussian_bound(
+    *, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
+) -> Certificate:
+    """e_in + √(π/2) (G + √(2 ln(2/δ)/(nM))) + 3√(ln(2/δ)/(2n)), G the mean of M draws with standard normal g.
 
-    The Rademacher complexity R is at most √(π/2) G, and at most 1.
+    The Rademacher complexity R is at most √(π/2) E_g max_h (1/n) Σ g_i h(x_i), and at most 1; the mean of M draws of
+    the maximum, which moves by at most ‖g − g'‖/√n, is near its expectation (concentration of Gaussian measure).
 
     Parameters
     ----------
@@ -69,23 +90,32 @@ def gaussian_bound(*, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta
     complexity : G, the value of `gaussian_complexity`, or one per model.
     n : number of samples.
     delta : probability with which the bound may fail.
+    n_draws : label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
+        than are given. Infinity where it is the mean over all.
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(gaussian_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
-    0.25
+    0.33
     """
     G = np.asarray(complexity, dtype=np.float64)
     if not np.all(G >= 0):
         raise ValueError(f"complexity must not be negative, got {complexity!r}")
-    as_rademacher = np.minimum(1.0, math.sqrt(math.pi / 2) * G)
-    bound = rademacher_bound(in_sample=in_sample, complexity=as_rademacher, n=n, delta=delta)
-    return replace(bound, theorem="Bartlett & Mendelson 2002, Lemma 4 and Theorem 5")
+    draws, share = number_of_draws(n_draws), probability("delta", delta) / (1 if n_draws == math.inf else 2)
+    most = G + (deviation(whole_number("n", n) * draws, share, 2) if draws < math.inf else 0.0)
+    as_rademacher = np.minimum(1.0, math.sqrt(math.pi / 2) * most)
+    bound = rademacher_bound(in_sample=in_sample, complexity=as_rademacher, n=n, delta=share, n_draws=math.inf)
+    printed = rademacher_bound(
+        in_sample=in_sample, complexity=np.minimum(1.0, math.sqrt(math.pi / 2) * G), n=n, delta=delta
+    ).printed
+    theorem = "Bartlett & Mendelson 2002, Lemma 4 and Theorem 5"
+    # Of no use to penalised selection: the deviation of the draws depends on δ.
+    return replace(bound, theorem=theorem, delta=delta, printed=printed, risk=math.nan, m=math.nan, gamma=math.nan)
 
 
 SCHEMES = ("rademacher", "label-bootstrap", "permutation")
@@ -128,7 +158,7 @@ def vc_complexity(*, dimension: ArrayLike, n: int, scheme: str = "rademacher", m
     return as_number(np.minimum(1.0, value))
 
 
-def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((V ln(2en/V) + ln(4/δ))/n), V the VC dimension.
 
     From P[sup (e_out − e_in) > ε] ≤ 4 E S(2n) e^{−nε²} and Sauer's S(2n) ≤ (2en/V)^V, or 2^{2n}, the number of all
@@ -143,7 +173,7 @@ def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -152,14 +182,22 @@ def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float
     0.22
     """
     n, delta = whole_number("n", n), probability("delta", delta)
-    gap = np.sqrt((log_growth(dimension, 2 * n) + math.log(4 / delta)) / n)
+    return _vapnik_chervonenkis(check_rate(in_sample), log_growth(dimension, 2 * n), n, delta)
+
+
+def _vapnik_chervonenkis(error: Numbers, log_shatter: Numbers, n: int, delta: float) -> Certificate:
+    """e_in + √((ln S + ln(4/δ))/n); as a penalty, B (5), with ln 4 alone, because m and γ pay for δ."""
     return limit(
-        check_rate(in_sample),
-        gap,
+        error,
+        np.sqrt((log_shatter + math.log(4 / delta)) / n),
         n=n,
         delta=delta,
         theorem=f"Vapnik & Chervonenkis, as {BARTLETT} (4)",
-        assumptions=f"{INDEPENDENT}; a hypothesis set fixed before the data, of that VC dimension",
+        setting=INDEPENDENT,
+        assumptions=(COUNTED,),
+        risk=as_number(error + np.sqrt((log_shatter + math.log(4)) / n)),
+        m=n / 2,
+        gamma=1.0,
     )
 
 
@@ -201,7 +239,7 @@ def log_dichotomies(n: int, dimension: int) -> float:
     return float(math.log(2) + logsumexp(gammaln(n) - gammaln(k + 1) - gammaln(n - k)))
 
 
-def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((ln E S(2n) + ln(4/δ))/n), S(2n) the number of ways 2n points can be labelled.
 
     `log_shatter` is ln E S(2n), or any number above it.
@@ -215,7 +253,7 @@ def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -224,17 +262,10 @@ def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta
     0.21
     """
     n, delta = whole_number("n", n), probability("delta", delta)
-    return limit(
-        check_rate(in_sample),
-        np.sqrt((_check_log(log_shatter) + math.log(4 / delta)) / n),
-        n=n,
-        delta=delta,
-        theorem=f"Vapnik & Chervonenkis, as {BARTLETT} (4)",
-        assumptions=f"{INDEPENDENT}; a hypothesis set fixed before the data",
-    )
+    return _vapnik_chervonenkis(check_rate(in_sample), _check_log(log_shatter), n, delta)
 
 
-def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((12 ln S(X) + ln 4)/n) + √(40 ln(2/δ)/n), S(X) the ways *these* n points can be labelled.
 
     The last term is what P[e_out > R + ε] ≤ 2 e^{−2mε²} with m = n/80 gives at δ.
@@ -248,7 +279,7 @@ def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, de
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -257,17 +288,23 @@ def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, de
     0.3
     """
     n, delta = whole_number("n", n), probability("delta", delta)
+    error = check_rate(in_sample)
+    penalty = np.sqrt((12 * _check_log(log_shatter) + math.log(4)) / n)
     return limit(
-        check_rate(in_sample),
-        np.sqrt((12 * _check_log(log_shatter) + math.log(4)) / n) + deviation(n, delta / 2, 40),
+        error,
+        penalty + deviation(n, delta / 2, 40),
         n=n,
         delta=delta,
         theorem=f"{BARTLETT}, Theorem 6",
-        assumptions=f"{INDEPENDENT}; all labellings of these points by the hypothesis set counted",
+        setting=INDEPENDENT,
+        assumptions=(COUNTED,),
+        risk=as_number(error + penalty),
+        m=n / 80,
+        gamma=2.0,
     )
 
 
-def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """The bound of VC entropy with ln S(X) ≤ D ln(n + 1), D the VC dimension restricted to these points (§4.3).
 
     Parameters
@@ -279,7 +316,7 @@ def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, de
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -293,7 +330,9 @@ def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, de
     return vc_entropy_bound(in_sample=in_sample, log_shatter=D * math.log(whole_number("n", n) + 1), n=n, delta=delta)
 
 
-def maximal_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05) -> Bound:
+def maximal_discrepancy_bound(
+    *, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05
+) -> Certificate:
     """e_in + D + √((21/(2n)) ln(3/δ)), D the largest difference of errors on two halves (Theorem 8, m = n/21).
 
     Parameters
@@ -305,7 +344,7 @@ def maximal_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -314,18 +353,28 @@ def maximal_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n
     0.3
     """
     n, delta = whole_number("n", n), probability("delta", delta)
+    error, D = check_rate(in_sample), check_complexity(discrepancy)
     return limit(
-        check_rate(in_sample),
-        check_complexity(discrepancy) + deviation(2 * n, delta / 3, 21),
+        error,
+        D + deviation(2 * n, delta / 3, 21),
         n=n,
         delta=delta,
         theorem=f"{BARTLETT}, Theorem 8",
-        assumptions=f"{INDEPENDENT}; a discrepancy maximised over the whole hypothesis set",
+        setting=INDEPENDENT,
+        assumptions=(MAXIMISED,),
+        risk=error + D,
+        m=n / 21,
+        gamma=3.0,
     )
 
 
-def expected_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05) -> Bound:
-    """e_in + M + √((9/(2n)) ln(2/δ)), M = E_σ sup (2/n) Σ σ_i ℓ_i (Theorem 9, m = n/9).
+def expected_discrepancy_bound(
+    *, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
+) -> Certificate:
+    """e_in + M + √((9 + 16/k) ln(1/δ)/(2n)), M the mean over k draws of sup (2/n) Σ σ_i ℓ_i.
+
+    Theorem 9 has the mean over all σ, and √(9 ln(2/δ)/(2n)). Here McDiarmid's inequality is applied once, to samples
+    and signs together: a sample moves sup (e_out − e_in) − M by at most 3/n, one of the k n signs by 4/(nk).
 
     Parameters
     ----------
@@ -333,29 +382,38 @@ def expected_discrepancy_bound(*, in_sample: ArrayLike, discrepancy: ArrayLike, 
     discrepancy : M, the value of `expected_discrepancy`, or one per model.
     n : number of samples.
     delta : probability with which the bound may fail.
+    n_draws : label vectors that `discrepancy` is a mean of; the limit covers their error, and holds for more of them
+        than are given. Infinity where it is the mean over all.
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(expected_discrepancy_bound(in_sample=0.1, discrepancy=0.05, n=2000).value), 2)
-    0.24
+    0.29
     """
     n, delta = whole_number("n", n), probability("delta", delta)
+    error, M = check_rate(in_sample), check_complexity(discrepancy)
+    m = n / (9 + 16 / number_of_draws(n_draws))
     return limit(
-        check_rate(in_sample),
-        check_complexity(discrepancy) + deviation(2 * n, delta / 2, 9),
+        error,
+        M + deviation(2 * m, delta),
+        printed_gap=M + deviation(2 * n, delta / 2, 9),
         n=n,
         delta=delta,
         theorem=f"{BARTLETT}, Theorem 9",
-        assumptions=f"{INDEPENDENT}; a discrepancy maximised over the whole hypothesis set",
+        setting=INDEPENDENT,
+        assumptions=(MAXIMISED,),
+        risk=error + M,
+        m=m,
+        gamma=1.0,
     )
 
 
-def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.05, n_models: int = 1) -> Bound:
+def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.05, n_models: int = 1) -> Certificate:
     """Held-out error + √(ln(2k/δ)/(2m)), for all k models judged on the same m rows at once (Hoeffding).
 
     The radius is two-sided: minus the same gap is a lower limit. Any loss in [0, 1], any number of classes.
@@ -369,7 +427,7 @@ def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.
 
     Returns
     -------
-    Bound
+    Certificate
         Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
@@ -380,13 +438,18 @@ def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.
     0.164
     """
     m, delta = whole_number("n_holdout", n_holdout), probability("delta", delta)
+    error = check_rate(holdout_error, "holdout_error")
     return limit(
-        check_rate(holdout_error, "holdout_error"),
+        error,
         deviation(2 * m, delta / (2 * whole_number("n_models", n_models))),
         n=m,
         delta=delta,
         theorem="Hoeffding's inequality",
-        assumptions="held-out rows that no model has seen, a loss between 0 and 1",
+        setting="independent samples and a loss between 0 and 1",
+        assumptions=(UNSEEN,),
+        risk=error,
+        m=float(m),
+        gamma=1.0,
     )
 
 

@@ -12,13 +12,17 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from outsample.bounds.record import SAME_FIT, UNSEEN, Certificate
+from outsample.bounds.uniform import holdout_bound
 from outsample.checks import entry
 from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, usual_score
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds
+from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.losses.whole_set import OwnScore
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits
@@ -179,6 +183,23 @@ class RowCriterion(Criterion):
             notes=splits.notes,
             **more,
         )
+
+
+def held_out_certificates(
+    problem: Problem, risk: Floats, m: float, fit: str, *, of_all_rows: bool
+) -> tuple[Certificate, ...]:
+    """What Hoeffding's inequality says of models judged on m rows, for losses between 0 and 1; one for each model.
+
+    Parameters
+    ----------
+    of_all_rows : whether the models were fitted to all rows of the problem, as the one that is handed out is. Otherwise
+        rows of the problem were held out, of each class a share, and it is with these shares that the limit holds.
+    """
+    found = holdout_bound(holdout_error=np.clip(risk, 0.0, 1.0), n_holdout=int(m + RELATIVE_ROUNDING * m))
+    if not of_all_rows and problem.target.classes is not None:
+        found = replace(found, bounds="out-sample error, with the classes in the shares that they have here,")
+    known = found.known({UNSEEN: True} if of_all_rows else {UNSEEN: True, SAME_FIT: True}, fit)
+    return tuple(known.at(model) for model in range(len(risk)))
 
 
 @dataclass(frozen=True)

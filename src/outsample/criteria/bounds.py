@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 import outsample.bounds as bounds
-from outsample.bounds.record import Bound, limit
+from outsample.bounds.margins import LINEAR as LINEAR_SPACE
+from outsample.bounds.record import COUNTED, MAXIMISED, Certificate
 from outsample.checks import probability, whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.discrepancy import check_two_classes, drawn_fits, error_of_mean
+from outsample.criteria.discrepancy import certificates_of, check_two_classes, drawn_fits, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, last_step, seeded, with_params
 from outsample.data.tables import n_columns
+from outsample.hypotheses import minimises_training_error
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, HalfFlips, LabelScheme, RademacherSigns
 from outsample.running.arrays import Floats
@@ -56,7 +59,7 @@ class BoundCriterion(Criterion):
                 f'criterion {self.name!r} is proved for equal weights; leave sample_weight out, or "kfold"'
             )
 
-    def _recorded(self, problem: Problem, bound: Bound, n_fits: int, **more: Any) -> RiskCurve:
+    def _recorded(self, problem: Problem, bound: Certificate, n_fits: int, **more: Any) -> RiskCurve:
         notes = more.pop("notes", ())
         if np.all(bound.vacuous):
             notes = (*notes, "every limit is at or above 1: vacuous as a guarantee, though it still ranks the models")
@@ -70,6 +73,7 @@ class BoundCriterion(Criterion):
             ),
             n_fits=n_fits,
             notes=notes,
+            certificates=certificates_of(problem, bound),
             **more,
         )
 
@@ -87,13 +91,14 @@ class DrawnBound(BoundCriterion):
         object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws))
 
     @abstractmethod
-    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
-        """The limit of every model, (models,)."""
+    def bound(self, problem: Problem, complexity: Floats, n_draws: float) -> Certificate:
+        """The limit of every model, (models,), from the mean of so many draws; infinity for all there are."""
 
     def _curve(self, problem: Problem) -> RiskCurve:
         draws, correlation = drawn_fits(problem, self.scheme, self.n_draws)
-        bound = self.bound(problem.in_sample, correlation.mean(axis=0), problem.n_samples)
-        proved = getattr(last_step(problem.path.estimator), "minimises_training_error", False)
+        proved = minimises_training_error(problem.path.estimator)
+        bound = self.bound(problem, correlation.mean(axis=0), np.inf if draws.exhaustive else len(draws))
+        bound = bound.known({MAXIMISED: proved})
         return self._recorded(
             problem,
             bound,
@@ -120,14 +125,21 @@ class PermutationBound(DrawnBound):
     >>> stump = outsample.StumpClassifier()
     >>> result = outsample.estimate(stump, X, y, criterion=outsample.PermutationBound(), random_state=0)
     >>> round(result.out_sample, 2)
-    0.84
+    0.92
     """
 
     name: ClassVar[str] = "permutation-bound"
     scheme: ClassVar[LabelScheme] = FreePermutation()
 
-    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
-        return bounds.permutation_bound(in_sample=in_sample, complexity=complexity, n=n, delta=self.delta)
+    def bound(self, problem: Problem, complexity: Floats, n_draws: float) -> Certificate:
+        return bounds.permutation_bound(
+            in_sample=problem.in_sample,
+            complexity=complexity,
+            n=problem.n_samples,
+            delta=self.delta,
+            n_draws=n_draws,
+            mean_label=2 * float(np.mean(problem.y)) - 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -147,14 +159,16 @@ class RademacherBound(DrawnBound):
     >>> stump = outsample.StumpClassifier()
     >>> result = outsample.estimate(stump, X, y, criterion=outsample.RademacherBound(), random_state=0)
     >>> round(result.out_sample, 2)
-    0.37
+    0.36
     """
 
     name: ClassVar[str] = "rademacher-bound"
     scheme: ClassVar[LabelScheme] = RademacherSigns()
 
-    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
-        return bounds.rademacher_bound(in_sample=in_sample, complexity=complexity, n=n, delta=self.delta)
+    def bound(self, problem: Problem, complexity: Floats, n_draws: float) -> Certificate:
+        return bounds.rademacher_bound(
+            in_sample=problem.in_sample, complexity=complexity, n=problem.n_samples, delta=self.delta, n_draws=n_draws
+        )
 
 
 @dataclass(frozen=True)
@@ -182,8 +196,11 @@ class DiscrepancyBound(DrawnBound):
     name: ClassVar[str] = "discrepancy-bound"
     scheme: ClassVar[LabelScheme] = HalfFlips()
 
-    def bound(self, in_sample: Floats, complexity: Floats, n: int) -> Bound:
-        return bounds.maximal_discrepancy_bound(in_sample=in_sample, discrepancy=complexity, n=n, delta=self.delta)
+    def bound(self, problem: Problem, complexity: Floats, n_draws: float) -> Certificate:
+        # Each draw is of its own halves, for which the theorem holds, and so for their mean.
+        return bounds.maximal_discrepancy_bound(
+            in_sample=problem.in_sample, discrepancy=complexity, n=problem.n_samples, delta=self.delta
+        )
 
 
 PerModel = float | Sequence[float] | Callable[[dict[str, Any]], float]
@@ -237,7 +254,8 @@ class VCBound(BoundCriterion):
             n=problem.n_samples,
             delta=self.delta,
         )
-        return self._recorded(problem, bound, problem.design.fits_per_draw)
+        known = bound.known({COUNTED: True if self.dimension is None else None})
+        return self._recorded(problem, known, problem.design.fits_per_draw)
 
     def _dimensions(self, problem: Problem) -> Floats:
         if self.dimension is not None:
@@ -284,14 +302,7 @@ class MarginBound(BoundCriterion):
             in_feature_space = getattr(last_step(model), "kernel", "linear") != "linear"
             find = bounds.kernel_margin_bound if in_feature_space else bounds.linear_margin_bound
             limits.append(find(model, problem.X, labels, self.delta))
-        shares = np.array([found.in_sample for found in limits])
-        gaps = np.array([found.gap for found in limits])
-        whole = limit(
-            shares,
-            gaps,
-            n=problem.n_samples,
-            delta=self.delta,
-            theorem=limits[0].theorem,
-            assumptions=limits[0].assumptions,
-        )
+        names = ("value", "in_sample", "gap", "printed", "risk")
+        numbers: dict[str, Any] = {name: np.array([getattr(found, name) for found in limits]) for name in names}
+        whole = replace(limits[0], **numbers).known({LINEAR_SPACE: not isinstance(problem.path.estimator, Pipeline)})
         return self._recorded(problem, whole, len(limits) + problem.design.fits_per_draw)

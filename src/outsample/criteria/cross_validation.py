@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import BaseShuffleSplit, KFold, StratifiedKFold
 
 from outsample.checks import one_of
-from outsample.criteria.base import Criterion, RowCriterion
+from outsample.criteria.base import Criterion, RowCriterion, held_out_certificates
 from outsample.curve.left_out import LeftOut, effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
@@ -35,8 +35,9 @@ class HoldOut(RowCriterion):
     Estimates the error of the models fitted to the other rows: those very models, not the average over data sets.
     `standard_error` is the standard deviation of the held-out losses over the square root of their number, and the
     interval covers, approximately and in large samples, the error of those models over the choice of held-out rows.
-    It knows nothing of how a fit to all rows, or to other data, would differ. For losses in [0, 1]
-    `interval(level, method="hoeffding")` covers the same error with probability at least `level` at any sample size.
+    It knows nothing of how a fit to all rows, or to other data, would differ. For losses in [0, 1] and rows without
+    groups `interval(level, method="hoeffding")` covers the same error with probability at least `level` at any sample
+    size, for classifiers with the classes in the shares that they have here.
 
     Parameters
     ----------
@@ -81,16 +82,21 @@ class HoldOut(RowCriterion):
         weight = None if problem.weight is None else problem.weight[held_out]
         m = effective_number(len(held_out), weight)
         error = None if losses is None else error_of_mean(losses[:, held_out], weight)
+        independent = problem.loss.unit_interval and problem.groups is None
+        fit = f"the model fitted to {problem.n_samples - len(held_out)} of {problem.n_samples} rows"
         return self._row_curve(
             problem,
             splits,
             found,
             out_sample=found.fold_risks[0],
-            meaning=f"of the model fitted to {problem.n_samples - len(held_out)} of {problem.n_samples} rows",
+            meaning=f"of {fit}",
             standard_error=error,
             freedom=max(1, round(m) - 1),
-            held_out=m if problem.loss.unit_interval else None,
+            held_out=m if independent else None,
             variance_factor=None,
+            certificates=held_out_certificates(problem, found.fold_risks[0], m, fit, of_all_rows=False)
+            if independent
+            else (),
         )
 
 

@@ -5,15 +5,20 @@ Flip the labels of one half and fit: a learner that fits those labels well is ri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from outsample.bounds.record import MAXIMISED, Certificate
+from outsample.bounds.uniform import expected_discrepancy_bound, maximal_discrepancy_bound
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.labels import measured_draws
+from outsample.hypotheses import minimises_training_error
 from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.labels import HalfFlips, LabelDraws, LabelScheme, RademacherSigns
@@ -38,6 +43,20 @@ def drawn_fits(problem: Problem, scheme: LabelScheme, n_draws: int) -> tuple[Lab
     draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
     errors = measured_draws(problem, draws, 0, len(draws))[1]
     return draws, 1 - 2 * errors
+
+
+def certificates_of(problem: Problem, bound: Certificate) -> tuple[Certificate, ...]:
+    """The certificate of each model of a path, fitted to all rows."""
+    known = bound.known({}, f"the model fitted to all {problem.n_samples} rows")
+    return tuple(known.at(model) for model in range(len(problem.path)))
+
+
+def _certified(problem: Problem, bound: Callable[..., Certificate], discrepancy: Floats) -> tuple[Certificate, ...]:
+    """What a theorem for equal weights says of the models, as far as their learner minimises the training error."""
+    if problem.label_weight is not None:
+        return ()
+    found = bound(in_sample=problem.in_sample, discrepancy=discrepancy, n=problem.n_samples)
+    return certificates_of(problem, found.known({MAXIMISED: minimises_training_error(problem.path.estimator)}))
 
 
 @dataclass(frozen=True)
@@ -73,6 +92,7 @@ class MaximalDiscrepancy(Criterion):
             criterion=self.name,
             estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by the discrepancy of two halves",
             n_fits=2 * problem.design.fits_per_draw,
+            certificates=_certified(problem, maximal_discrepancy_bound, correlation[0]),
         )
 
 
@@ -121,6 +141,11 @@ class ExpectedDiscrepancy(Criterion):
             n_fits=(len(draws) + 1) * problem.design.fits_per_draw,
             monte_carlo_error=error_of_mean(discrepancy, draws.exhaustive),
             draws=discrepancy,
+            certificates=_certified(
+                problem,
+                partial(expected_discrepancy_bound, n_draws=np.inf if draws.exhaustive else len(draws)),
+                np.clip(discrepancy.mean(axis=0), -1, 1),
+            ),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from outsample.criteria.base import Criterion
+from outsample.criteria.base import Criterion, held_out_certificates
 from outsample.curve.left_out import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import encode
@@ -87,13 +87,16 @@ class ValidationSet(Criterion):
         predicted = problem.design.predict(problem.y, as_table(self.X), problem.response, problem.real_seed)
         m, cost = effective_number(len(y), weight), problem.design.fits_per_draw
         problem.progress(cost, cost)
+        risk = np.asarray(loss.risk(y, predicted, weight), dtype=np.float64)
+        fit = f"the model fitted to the {problem.n_samples} rows"
         return problem.curve(
-            out_sample=np.asarray(loss.risk(y, predicted, weight), dtype=np.float64),
+            out_sample=risk,
             criterion=self.name,
-            estimand=f"{loss.on_new_data}, of the model fitted to the {problem.n_samples} rows",
+            estimand=f"{loss.on_new_data}, of {fit}",
             n_fits=2 * cost,
             standard_error=error_of_mean(loss.pointwise(y, predicted), weight) if loss.per_row else None,
             freedom=max(1, round(m) - 1),
             held_out=m if loss.unit_interval else None,
             variance_factor=None,
+            certificates=held_out_certificates(problem, risk, m, fit, of_all_rows=True) if loss.unit_interval else (),
         )

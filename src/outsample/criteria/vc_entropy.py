@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import outsample.bounds as bounds
+from outsample.bounds.record import COUNTED
 from outsample.checks import one_of, whole_number
 from outsample.criteria.bounds import LINEAR, BoundCriterion, PerModel, per_model
 from outsample.criteria.effective_vc import effective_vc_dimension
@@ -73,6 +74,8 @@ class VCEntropyBound(BoundCriterion):
         bound = bounds.vc_entropy_bound(
             in_sample=problem.in_sample, log_shatter=values, n=problem.n_samples, delta=self.delta
         )
+        given = self.dimension is not None or self.log_shatter is not None
+        bound = bound.known({COUNTED: False if measured else None if given else True})
         note = "the VC dimension is an estimate from random labels, and the limit is not proved"
         return self._recorded(problem, bound, problem.design.fits_per_draw + n_fits, notes=(note,) if measured else ())
 

@@ -16,6 +16,8 @@ from outsample.running.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from outsample.bounds.record import Certificate
+
 # Numbers from here on are written with a power of ten.
 WRITTEN_OUT = 1e7
 
@@ -68,6 +70,8 @@ class ErrorEstimate:
         lose far more than the others, so that the next such row is hard to foresee. None where it is not known, or of
         no account, as for shares of errors.
     no_interval : why no interval can be vouched for; None where one can.
+    certificate : what a theorem says of the error: a limit, how probable it is, which fit it is about, what it assumes
+        and whether that is true. None where no theorem speaks.
 
     Examples
     --------
@@ -107,6 +111,7 @@ class ErrorEstimate:
     rows_behind: float | None = None
     telling_rows: float | None = None
     no_interval: str | None = None
+    certificate: Certificate | None = None
 
     @property
     def draw_out_sample(self) -> Floats | None:
@@ -193,7 +198,9 @@ class ErrorEstimate:
             "criterion loss estimand in_sample optimism out_sample standard_error monte_carlo_error "
             "n_samples n_fits seconds path"
         )
-        return {name: getattr(self, name) for name in fields.split()} | {"notes": list(self.notes)}
+        certificate = None if self.certificate is None else self.certificate.to_dict()
+        plain = {name: getattr(self, name) for name in fields.split()}
+        return plain | {"notes": list(self.notes), "certificate": certificate}
 
     def __str__(self) -> str:
         bars = [

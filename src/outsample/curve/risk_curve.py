@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outsample.bounds.record import Certificate
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
 from outsample.curve.race_record import RaceRecord
@@ -86,6 +87,7 @@ class RiskCurve:
     priced_at_guessing : whether optimism is measured on labels without information, so that estimates are too high
         where the signal is strong, and no interval around them can be vouched for.
     notes : sentences a reader of the numbers should know.
+    certificates : what a theorem says of each model; none where no theorem speaks.
     race : the course of the race where one was run.
 
     Examples
@@ -129,6 +131,7 @@ class RiskCurve:
     rows_behind: float | None = None
     priced_at_guessing: bool = False
     notes: tuple[str, ...] = ()
+    certificates: Sequence[Certificate] = ()
     race: RaceRecord | None = None
 
     def __len__(self) -> int:
@@ -180,7 +183,8 @@ class RiskCurve:
         arrays: dict[str, Any] = {name: values[..., models] for name, values in self._per_model().items()}
         left_out = None if self.left_out is None else self.left_out.take(models)
         race = None if self.race is None else self.race.take(models)
-        return replace(self, params=tuple(self.params[i] for i in models), left_out=left_out, race=race, **arrays)
+        arrays |= {name: tuple(each[i] for i in models) for name, each in self._per_setting().items()}
+        return replace(self, left_out=left_out, race=race, **arrays)
 
     def unknown(self, params: Sequence[dict[str, Any]], complexity: Floats) -> RiskCurve:
         """A curve of other models of which no number is known, to be joined to this one."""
@@ -190,7 +194,17 @@ class RiskCurve:
         }
         arrays["complexity"] = complexity
         left_out = None if self.left_out is None else self.left_out.unknown(len(params))
-        return replace(self, params=params, n_fits=0, seconds=0.0, notes=(), left_out=left_out, **arrays)
+        certificates = [replace(known, value=np.nan, risk=np.nan) for known in self.certificates[:1]] * len(params)
+        return replace(
+            self,
+            params=params,
+            n_fits=0,
+            seconds=0.0,
+            notes=(),
+            left_out=left_out,
+            certificates=certificates,
+            **arrays,
+        )
 
     @staticmethod
     def joined(curves: Sequence[RiskCurve]) -> RiskCurve:
@@ -211,6 +225,7 @@ class RiskCurve:
             ordered=False,
             notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
             left_out=LeftOut.joined([curve.left_out for curve in curves]),
+            certificates=tuple(each for curve in curves for each in curve.certificates),
             **arrays,
         )
 
@@ -218,6 +233,10 @@ class RiskCurve:
         """The arrays that have an entry for every model on their last axis."""
         arrays = {name: getattr(self, name) for name in PER_MODEL}
         return {name: values for name, values in arrays.items() if values is not None}
+
+    def _per_setting(self) -> dict[str, Sequence[Any]]:
+        """What else there is one of for every model."""
+        return {"params": self.params} | ({"certificates": self.certificates} if self.certificates else {})
 
     def estimate(self, index: int) -> ErrorEstimate:
         """The error estimate of one model, in the scale of the user's loss."""
@@ -248,6 +267,7 @@ class RiskCurve:
             rows_behind=self.rows_behind,
             telling_rows=self._telling_rows(index),
             no_interval=self._why_no_interval(index),
+            certificate=self.certificates[index].for_best_of(len(self)) if self.certificates else None,
         )
 
     def _telling_rows(self, index: int) -> float | None:

@@ -19,10 +19,9 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
-from outsample.data.learners import last_step
 from outsample.data.tables import Table
 from outsample.evidence.labels import measured_draws
-from outsample.hypotheses import HypothesisSet
+from outsample.hypotheses import HypothesisSet, minimises_training_error
 from outsample.losses.base import weighted_mean
 from outsample.paths.base import Path
 from outsample.problem import Problem, pose
@@ -346,7 +345,7 @@ def _complexity_of_problem(
         exhaustive=draws.exhaustive,
         products=1 - 2 * (optimism + errors),
         flipped=flipped,
-        minimised=bool(getattr(last_step(problem.path.estimator), "minimises_training_error", False)),
+        minimised=minimises_training_error(problem.path.estimator),
         n_samples=problem.n_samples,
         n_fits=(1 + absolute) * len(draws) * problem.design.fits_per_draw,
         params=tuple(problem.path.params),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from outsample.bounds.record import SAME_FIT
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.race_record import RaceRecord
 from outsample.curve.risk_curve import RiskCurve
@@ -57,6 +58,13 @@ class Fitted:
         """Keep what was found; `groups` where rows belong together."""
         for name in ("oracle_terms_", "estimate_", "race_", "plausible_", "verdict_"):
             vars(self).pop(name, None)
+        if self.refit:
+            # Models judged before are not the one that is fitted again, to all rows.
+            again = [
+                known.known(dict.fromkeys({SAME_FIT} & set(known.assumptions), False))
+                for known in decisive.curve.certificates
+            ]
+            decisive = replace(decisive, curve=replace(decisive.curve, certificates=again))
         curve, self._decisive_outcome, self._groups = decisive.curve, decisive, groups
         self._honest_score = honest
         self.curve_, self.path_, self.n_fits_, self.loss_ = curve, curve.path, curve.n_fits, curve.loss
@@ -71,6 +79,8 @@ class Fitted:
             self.race_ = replace(record, loss=curve.loss)
         if as_rule(self.rule) is penalized:
             self.oracle_terms_ = oracle_terms(curve)
+            if hasattr(self, "estimate_"):
+                self.estimate_ = replace(self.estimate_, certificate=self.oracle_terms_.tail_bound())
 
     @property
     def honest_score_(self) -> ErrorEstimate:

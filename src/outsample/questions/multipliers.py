@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from outsample.checks import one_of, whole_number
 from outsample.data.learners import fit, last_step, respond, seeded, takes_weight, with_params
 from outsample.data.tables import Table
-from outsample.hypotheses import HypothesisSet
+from outsample.hypotheses import HypothesisSet, minimises_training_error
 from outsample.problem import Problem
 from outsample.questions.complexity import (
     Complexity,
@@ -144,7 +144,7 @@ def _complexity(
         R = _multipliers(draw, count, n, seed)
         fits = _WeightedFits(problem, R, absolute)
         found = np.stack(list(results_of(fits, [(i,) for i in range(count)], n_jobs)))
-        minimised = bool(getattr(last_step(problem.path.estimator), "minimises_training_error", False))
+        minimised = minimises_training_error(problem.path.estimator)
         n_fits = (1 + absolute) * count * len(params)
     return replace(
         complexity_record(

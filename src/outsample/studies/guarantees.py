@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import norm
 
 import outsample.bounds as theorems
-from outsample.bounds import Bound
+from outsample.bounds import Certificate
 from outsample.hypotheses import HypothesisSet, StumpClassifier, threshold_hypotheses
 from outsample.running.arrays import Array, Floats
 from outsample.studies.result import File, Finding, StudyResult, save
@@ -113,7 +113,7 @@ def _bounds_hold(n: int, seed: int, delta: float) -> BoundsHold:
     )
 
 
-Checked = tuple[str, float, Bound]
+Checked = tuple[str, float, Certificate]
 
 
 def _one_problem(n: int, noise: float, delta: float, rng: np.random.Generator) -> Iterator[Checked]:
@@ -145,20 +145,20 @@ def _complexity_bounds(
     size: dict[str, Any] = {"n": n, "delta": delta}
     on_permutations = hypotheses.maxima(rng.permuted(np.tile(y, (N_DRAWS, 1)), axis=1))
     P_in, one = float(on_permutations.mean()), float(on_permutations[0])
-    yield "permutation", e_out, theorems.permutation_bound(in_sample=e_in, complexity=P_in, **size)
+    yield "permutation", e_out, theorems.permutation_bound(in_sample=e_in, complexity=P_in, n_draws=N_DRAWS, **size)
     yield "one permutation", P_in, theorems.one_permutation_bound(complexity=one, **size)
     yield f"P_in {n} {noise}", P_in, theorems.permutation_complexity_bound(complexity=P_in, **size)
     coins = rng.choice([-1.0, 1.0], (N_DRAWS, n))
     on_coins = hypotheses.maxima(coins)
     R = float(on_coins.mean())
-    yield "Rademacher", e_out, theorems.rademacher_bound(in_sample=e_in, complexity=R, **size)
+    yield "Rademacher", e_out, theorems.rademacher_bound(in_sample=e_in, complexity=R, n_draws=N_DRAWS, **size)
     flipped = (coins != y).mean(axis=1)
     M = float((on_coins + 2 * flipped - 1).mean())
     M = min(1.0, max(-1.0, M))
     yield (
         "expected discrepancy",
         e_out,
-        theorems.expected_discrepancy_bound(in_sample=e_in, discrepancy=M, **size),
+        theorems.expected_discrepancy_bound(in_sample=e_in, discrepancy=M, n_draws=N_DRAWS, **size),
     )
     half = np.where(rng.permutation(n) < n // 2, -y, y)
     D = float(hypotheses.maxima(half[None])[0])
