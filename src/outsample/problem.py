@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.curve.left_out import LARGEST_TABLE, moments_of_losses
+from outsample.curve.left_out import LARGEST_TABLE, effective_number, moments_of_losses, of_units
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.data.samples import AllRows, Data, Target, as_data
@@ -89,6 +89,11 @@ class Question:
     def effective_n(self) -> float:
         """Number of equally weighted rows that carry the same information."""
         return self.data.effective_n
+
+    @property
+    def independent_n(self) -> float:
+        """Number of equally weighted rows, or groups of them, that are independent of each other."""
+        return effective_number(self.n_samples, of_units(np.zeros((1, self.n_samples)), self.weight, self.groups)[1])
 
     @property
     def label_weight(self) -> Floats | None:
@@ -268,11 +273,12 @@ class Problem(Question):
         """Standard error of a risk at the level `out_sample`, (models,); None for losses of whole sets nobody knows.
 
         Binomial for zero-one loss. Otherwise the spread of the in-sample losses, or influences, enlarged to the level
-        of out_sample: not a number where the fit has no loss but rounding, or the estimate is not finite.
+        of out_sample: not a number where the fit has no loss but rounding, or the estimate is not finite. In-sample
+        losses do not tell how alike the rows of a group are, so a group counts as one row.
         """
         if self.loss.unit_interval:
             share = np.clip(out_sample, 0.0, 1.0)
-            return np.asarray(np.sqrt(share * (1 - share) / self.effective_n))
+            return np.asarray(np.sqrt(share * (1 - share) / self.independent_n))
         deviation = self._deviation_of_losses
         if deviation is None:
             return None
@@ -280,7 +286,7 @@ class Problem(Question):
         with np.errstate(divide="ignore", invalid="ignore"):
             enlarged = deviation * self._enlargement(out_sample - perfect, self.in_sample - perfect)
         known = (self.in_sample - perfect > self.rounding) & np.isfinite(out_sample)
-        return np.asarray(np.where(known, enlarged, np.nan) / np.sqrt(self.effective_n))
+        return np.asarray(np.where(known, enlarged, np.nan) / np.sqrt(self.independent_n))
 
     def _enlargement(self, out_sample: Floats, in_sample: Floats) -> Floats:
         """How much more losses spread at one risk than at another, both counted from the best one, (models,).
@@ -334,6 +340,10 @@ class Problem(Question):
         if self.loss.jackknifed and more.get("standard_error") is not None:
             more["notes"] = (*more.get("notes", ()), JACKKNIFE)
         own: dict[str, Any] = {"variance_factor": self._variance_factor, "rows_behind": self._rows_behind}
+        if self.groups is not None:
+            own["n_groups"] = self.independent_n
+            note = f"{len(np.unique(self.groups))} groups are taken as independent, not their rows"
+            more["notes"] = (*more.get("notes", ()), note)
         least, greatest = self.loss.range
         out_sample = np.clip(out_sample, least, np.inf if limit else greatest)
         return RiskCurve(

@@ -119,7 +119,7 @@ class Bootstrap(Criterion):
             self._mixed(problem, found.risk),
             standard_error=self._standard_error(problem, found, self._weight(problem, found.risk), units),
             monte_carlo_error=self._carried(problem, found.risk, found.monte_carlo_error),
-            left_out=LeftOut(found.by_row, problem.weight),
+            left_out=LeftOut(found.by_row, problem.weight, groups=problem.groups),
         )
 
     def _mixed(self, problem: Problem, risk: Floats) -> Floats:
@@ -150,7 +150,7 @@ class Bootstrap(Criterion):
         risks = np.stack(judged)
         risk, error = risks.mean(axis=0), risks.std(axis=0, ddof=1) / np.sqrt(len(risks))
         rows = np.divide(sums, often, out=np.full_like(sums, np.nan), where=often > 0)
-        table = None if np.isnan(sums).any() else LeftOut(rows, problem.weight)
+        table = None if np.isnan(sums).any() else LeftOut(rows, problem.weight, groups=problem.groups)
         note = f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged"
         return self._record(
             problem,

@@ -16,7 +16,7 @@ from sklearn.model_selection import BaseShuffleSplit, KFold, StratifiedKFold
 
 from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion, held_out_certificates
-from outsample.curve.left_out import LeftOut, effective_number, error_of_mean
+from outsample.curve.left_out import LeftOut, effective_number, error_of_mean, of_units
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, left_out_losses, split_seed
@@ -79,11 +79,11 @@ class HoldOut(RowCriterion):
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
         held_out, losses = splits.folds[0].test, found.left_out.losses
-        weight = None if problem.weight is None else problem.weight[held_out]
-        m = effective_number(len(held_out), weight)
-        error = None if losses is None else error_of_mean(losses[:, held_out], weight)
         independent = problem.loss.unit_interval and problem.groups is None
         fit = f"the model fitted to {problem.n_samples - len(held_out)} of {problem.n_samples} rows"
+        weight, groups = (None if v is None else v[held_out] for v in (problem.weight, problem.groups))
+        m = effective_number(len(held_out), of_units(np.zeros((1, len(held_out))), weight, groups)[1])
+        error = None if losses is None else error_of_mean(losses[:, held_out], weight, groups)
         return self._row_curve(
             problem,
             splits,
@@ -97,6 +97,7 @@ class HoldOut(RowCriterion):
             certificates=held_out_certificates(problem, found.fold_risks[0], m, fit, of_all_rows=False)
             if independent
             else (),
+            n_groups=None if groups is None else m,
         )
 
 

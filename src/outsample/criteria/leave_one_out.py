@@ -15,7 +15,7 @@ from outsample.evidence.rows import Tested, evidence_of_folds, left_out_losses, 
 from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, one_row_out
-from outsample.running.arrays import Floats, Rows
+from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import one_blas_thread
 
 
@@ -90,18 +90,18 @@ class LeaveOneOut(RowCriterion):
 
     def _record(self, problem: Problem, splits: Splits, found: Tested) -> RiskCurve:
         left_out = self._left_out(problem)
-        weight = None if problem.weight is None else problem.weight[left_out]
+        weight, groups = (None if v is None else v[left_out] for v in (problem.weight, problem.groups))
         more: dict[str, Any] = {}
         if found.left_out.fold_risks is None:
             out_sample = problem.loss.risk(problem.y[left_out], found.predictions[:, left_out], weight)
             table = left_out_losses(problem, found.predictions, tested=left_out)
             if table is not None and table.losses is not None:
-                more = self._errors(problem, table.losses[:, left_out], weight)
+                more = self._errors(problem, table.losses[:, left_out], weight, groups)
                 found = replace(found, left_out=replace(found.left_out, losses=table.losses))
         else:
             losses = found.fold_risks.T
             out_sample = weighted_mean(losses, weight)
-            more = self._errors(problem, losses, weight)
+            more = self._errors(problem, losses, weight, groups)
         n = problem.n_samples
         return self._row_curve(problem, splits, found, out_sample, f"averaged over fits to {n - 1} of {n} rows", **more)
 
@@ -125,7 +125,7 @@ class LeaveOneOut(RowCriterion):
             predicted = np.concatenate([values[0] for _, values in blocks])
         values = problem.loss.row_values(problem.y, predicted[None], problem.weight)
         risk = float(problem.loss.risk(problem.y, predicted, problem.weight))
-        return risk, float(error_of_mean(values, problem.weight)[0])
+        return risk, float(error_of_mean(values, problem.weight, problem.groups)[0])
 
     def _without_table(self, problem: Problem, risk: Floats, error: Floats) -> RiskCurve:
         n, n_fits = problem.n_samples, problem.design.fits_per_draw
@@ -141,9 +141,9 @@ class LeaveOneOut(RowCriterion):
             notes=one_row_out(n, np.arange(n), problem.groups).notes,
         )
 
-    def _errors(self, problem: Problem, losses: Floats, weight: Floats | None) -> dict[str, Any]:
+    def _errors(self, problem: Problem, losses: Floats, weight: Floats | None, groups: Array | None) -> dict[str, Any]:
         """The error of the mean of B of n losses, s²/B = s²/n + s²(1/B − 1/n): over data, and over the choice."""
-        error = error_of_mean(losses, weight)
+        error = error_of_mean(losses, weight, groups)
         freedom = max(1, losses.shape[1] - 1)
         if self.budget is None:
             return {"standard_error": error, "freedom": freedom}

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve.left_out import LeftOut
+from outsample.curve.left_out import LeftOut, effective_number, of_units
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
 from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.bags import drawing_units
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Array, Bools, Floats
 from outsample.running.run import ROW_SPLITS, child_generator
 from outsample.running.workers import results_of
 
@@ -45,7 +45,9 @@ class NestedRepeat:
     row_variance: Floats
 
 
-def nested_repeat(outer: Floats, inner: Floats, folds: Folds, weight: Floats | None = None) -> NestedRepeat:
+def nested_repeat(
+    outer: Floats, inner: Floats, folds: Folds, weight: Floats | None = None, groups: Array | None = None
+) -> NestedRepeat:
     """What one partition says.
 
     Parameters
@@ -54,18 +56,24 @@ def nested_repeat(outer: Floats, inner: Floats, folds: Folds, weight: Floats | N
     inner : (K, models, n) loss of each row by the models fitted without its fold and without fold k; not read for
         rows of fold k itself.
     folds : (n,) fold of each row, 0 … K − 1.
+    groups : (n,) rows that belong together, which are then what varies; None where each is alone.
     """
     w = np.ones(len(folds)) if weight is None else weight
+
+    def units(losses: Floats, rows: Bools) -> tuple[Floats, Floats]:
+        found, mass = of_units(losses[:, rows], w[rows], None if groups is None else groups[rows])
+        return found, w[rows] if mass is None else mass
+
     gaps, variances, means, spreads, sizes = [], [], [], [], []
     for k in range(len(inner)):
         inside = folds == k
-        own, rest = outer[:, inside], inner[k][:, ~inside]
-        mean_in = weighted_mean(rest, w[~inside])
-        gaps.append((mean_in - weighted_mean(own, w[inside])) ** 2)
-        variances.append(_variance(own, w[inside]) * np.square(w[inside]).sum() / w[inside].sum() ** 2)
+        (own, w_own), (rest, w_rest) = units(outer, inside), units(inner[k], ~inside)
+        mean_in = weighted_mean(rest, w_rest)
+        gaps.append((mean_in - weighted_mean(own, w_own)) ** 2)
+        variances.append(_variance(own, w_own) / effective_number(len(w_own), w_own))
         means.append(mean_in)
-        spreads.append(_variance(rest, w[~inside]))
-        sizes.append(w[~inside].sum())
+        spreads.append(_variance(rest, w_rest))
+        sizes.append(w_rest.sum())
     return NestedRepeat(
         outer=weighted_mean(outer, w),
         inner=np.average(means, axis=0, weights=sizes),
@@ -164,8 +172,8 @@ class NestedCrossValidation(Criterion):
         for repeat, outer in self._repeats(problem):
             repeats.append(repeat)
             losses += outer
-        out_sample, standard_error = nested_estimate(repeats, self.cv, problem.effective_n)
-        alone = np.stack([nested_estimate([r], self.cv, problem.effective_n)[0] for r in repeats])
+        out_sample, standard_error = nested_estimate(repeats, self.cv, problem.independent_n)
+        alone = np.stack([nested_estimate([r], self.cv, problem.independent_n)[0] for r in repeats])
         error = alone.std(axis=0, ddof=1) / np.sqrt(len(alone)) if len(alone) > 1 else np.full(alone.shape[1], np.nan)
         return problem.curve(
             out_sample=out_sample,
@@ -174,7 +182,7 @@ class NestedCrossValidation(Criterion):
             n_fits=(self.repeats * self._fits_per_repeat + 1) * problem.design.fits_per_draw,
             standard_error=standard_error,
             monte_carlo_error=error,
-            left_out=LeftOut(losses / len(repeats), problem.weight),
+            left_out=LeftOut(losses / len(repeats), problem.weight, groups=problem.groups),
             variance_factor=None,
         )
 
@@ -198,7 +206,7 @@ class NestedCrossValidation(Criterion):
                 _note(losses, folds[r], out, next(results))
                 problem.progress((r * len(left_out) + i + 2) * cost, (planned + 1) * cost)
             outer = np.take_along_axis(losses, folds[r][None, None], axis=0)[0]
-            yield nested_repeat(outer, losses, folds[r], problem.weight), outer
+            yield nested_repeat(outer, losses, folds[r], problem.weight, problem.groups), outer
 
 
 def _note(losses: Floats, folds: Folds, out: tuple[int, ...], found: Floats) -> None:

@@ -191,7 +191,7 @@ class Race(Criterion):
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, averaged over fits to {_share(run.splits, problem.n_samples)}",
             n_fits=0,
-            standard_error=_standard_errors(run, places),
+            standard_error=np.array([run.error(c) for c in range(places.start, places.stop)]),
         )
 
     def _by_size(self, problem: Problem, run: SizeRace, places: slice) -> RiskCurve:
@@ -245,18 +245,6 @@ def _places(problems: Sequence[Problem]) -> list[tuple[Problem, slice]]:
     return [(p, slice(int(end) - len(p.path), int(end))) for p, end in zip(problems, ends, strict=True)]
 
 
-def _standard_errors(run: FoldRace, places: slice) -> Floats:
-    """Of the mean loss of each candidate over the rows it was tested on, or over folds for losses of whole sets."""
-    errors = []
-    for values in run.values[places]:
-        if not values:
-            errors.append(np.nan)
-            continue
-        weight = run.weight_until(len(values) - 1)
-        errors.append(float(error_of_mean(np.concatenate(values)[None], weight)[0]))
-    return np.array(errors)
-
-
 def _table(run: FoldRace, problem: Problem) -> LeftOut:
     """Losses of the rows that each candidate was tested on; nan elsewhere."""
     splits, n = run.splits, problem.n_samples
@@ -266,4 +254,5 @@ def _table(run: FoldRace, problem: Problem) -> LeftOut:
         splits.fold_of_rows(n),
         run.risks,
         splits.sizes if problem.weight is None else None,
+        groups=problem.groups,
     )

@@ -99,4 +99,5 @@ class ValidationSet(Criterion):
             held_out=m if loss.unit_interval else None,
             variance_factor=None,
             certificates=held_out_certificates(problem, risk, m, fit, of_all_rows=True) if loss.unit_interval else (),
+            n_groups=None,
         )

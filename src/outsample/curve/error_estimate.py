@@ -66,9 +66,10 @@ class ErrorEstimate:
     variance_factor : how much more the estimate varies around the error of the fitted model than rows alone would let
         it, because fits vary and share rows; calibrated, see `data.stability`.
     rows_behind : equally weighted rows that decide an estimate at a limit, such as no error at all; None for all.
-    telling_rows : rows that decide the standard error: about n where losses are spread evenly, few where some rows
-        lose far more than the others, so that the next such row is hard to foresee. None where it is not known, or of
-        no account, as for shares of errors.
+    telling_rows : rows, or groups, that decide the standard error: about n where losses are spread evenly, few where
+        some rows lose far more than the others, so that the next such row is hard to foresee. None where it is not
+        known, or of no account, as for shares of errors.
+    n_groups : independent groups of equal weight behind out_sample; None where rows are independent.
     no_interval : why no interval can be vouched for; None where one can.
     certificate : what a theorem says of the error: a limit, how probable it is, which fit it is about, what it assumes
         and whether that is true. None where no theorem speaks.
@@ -110,6 +111,7 @@ class ErrorEstimate:
     variance_factor: float = 1.0
     rows_behind: float | None = None
     telling_rows: float | None = None
+    n_groups: float | None = None
     no_interval: str | None = None
     certificate: Certificate | None = None
 
@@ -149,15 +151,24 @@ class ErrorEstimate:
         if self.no_interval is not None:
             raise ValueError(f"there is no interval that can be vouched for: {self.no_interval}")
         error = math.hypot(self._known_standard_error * math.sqrt(self.variance_factor), self.monte_carlo_error or 0.0)
-        rows = (self.n_samples if self.rows_behind is None else self.rows_behind) / self.variance_factor
-        return shaped_interval(self.out_sample, error, _quantile(0.5 + level / 2, self._freedom), self.limits, rows)
+        rows = self.n_samples if self.rows_behind is None else self.rows_behind
+        units = rows if self.n_groups is None else min(rows, self.n_groups)
+        rows, units = rows / self.variance_factor, units / self.variance_factor
+        quantile = _quantile(0.5 + level / 2, self._freedom)
+        return shaped_interval(self.out_sample, error, quantile, self.limits, rows, units)
 
     @property
     def _freedom(self) -> float | None:
         """Degrees of freedom of the standard error: the criterion's own, or those of the rows that decide it."""
         if self.freedom is not None or self.telling_rows is None:
-            return self.freedom
-        return max(LEAST_FREEDOM, self.telling_rows - 1)
+            return self._of_groups(self.freedom)
+        return self._of_groups(max(LEAST_FREEDOM, self.telling_rows - 1))
+
+    def _of_groups(self, freedom: float | None) -> float | None:
+        """Degrees of freedom that are fewer than groups, where groups are independent."""
+        if self.n_groups is None:
+            return freedom
+        return min(math.inf if freedom is None else freedom, self.n_groups - 1)
 
     def _hoeffding(self, delta: float) -> float:
         if self.held_out is None:
@@ -169,7 +180,7 @@ class ErrorEstimate:
 
     def _normal(self, level: float) -> float:
         error = math.hypot(self._known_standard_error, self.monte_carlo_error or 0.0)
-        return _quantile(0.5 + level / 2, self.freedom) * error
+        return _quantile(0.5 + level / 2, self._of_groups(self.freedom)) * error
 
     @property
     def _known_standard_error(self) -> float:

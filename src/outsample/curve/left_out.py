@@ -45,6 +45,7 @@ class LeftOut:
     predictions : (models, rows[, classes or outputs]) what the models said of the rows, kept on request only; rows of
         weight zero included. Class codes are positions in the sorted classes; −1 (codes) or nan where a row was never
         left out.
+    groups : (n,) rows that belong together: groups are independent, their rows need not be. None where rows are.
     """
 
     losses: Floats | None
@@ -53,41 +54,38 @@ class LeftOut:
     fold_risks: Floats | None = None
     fold_sizes: Rows | None = None
     predictions: Array | None = None
+    groups: Array | None = None
 
     @property
     def risk(self) -> Floats:
         """Mean loss of the rows that were left out, (models,)."""
-        losses, weight = self._known()
+        losses, weight, _ = self._known()
         return np.asarray(weighted_mean(losses, weight))
 
     @property
     def standard_error(self) -> Floats:
-        """Standard error of `risk`, taking the losses of rows as independent, (models,)."""
+        """Standard error of `risk`, taking rows, or groups of them, as independent, (models,)."""
         return error_of_mean(*self._known())
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
         """(mean, standard error) of the difference between the losses of two models on the rows that both left out.
 
-        Positive where the first model is worse. Rows are taken as independent; what both models lose alike on a row
-        cancels, so that the difference is known better than either risk.
+        Positive where the first model is worse. Rows, or groups of them, are taken as independent; what both models
+        lose alike on a row cancels, so that the difference is known better than either risk.
         """
         if self.losses is None:
             raise ValueError(NO_LOSSES)
-        apart = self.losses[first] - self.losses[second]
-        known = ~np.isnan(apart)
-        weight = None if self.weight is None else self.weight[known]
-        both = apart[None, known]
-        return float(weighted_mean(both, weight)[0]), float(error_of_mean(both, weight)[0])
+        apart = LeftOut((self.losses[first] - self.losses[second])[None], self.weight, groups=self.groups)
+        return float(apart.risk[0]), float(apart.standard_error[0])
 
     def rows_that_tell(self, model: int) -> float | None:
-        """Number of rows that decide the standard error of one model's risk; None where they have all lost alike."""
+        """Number of rows, or groups, that decide the standard error of one model's risk; None where all lost alike."""
         if self.losses is None:
             raise ValueError(NO_LOSSES)
-        known = ~np.isnan(self.losses[model])
-        losses, weight = self.losses[model, known], None if self.weight is None else self.weight[known]
+        losses, weight = of_units(*LeftOut(self.losses[[model]], self.weight, groups=self.groups)._known())
         with np.errstate(invalid="ignore"):
-            apart = losses - float(weighted_mean(losses[None], weight)[0])
-            return float(telling_rows((apart if weight is None else apart * weight)[None])[0]) or None
+            apart = losses - weighted_mean(losses, weight)[:, None]
+            return float(telling_rows(apart if weight is None else apart * weight)[0]) or None
 
     def within_size(self) -> LeftOut:
         """The table as it is kept with a result: without the losses where they are more than `LARGEST_TABLE`.
@@ -101,25 +99,21 @@ class LeftOut:
 
     def take(self, models: Rows) -> LeftOut:
         """The table of some models, in this order."""
-        return LeftOut(
-            None if self.losses is None else self.losses[models],
-            self.weight,
-            self.fold,
-            None if self.fold_risks is None else self.fold_risks[:, models],
-            self.fold_sizes,
-            None if self.predictions is None else self.predictions[models],
+        return replace(
+            self,
+            losses=None if self.losses is None else self.losses[models],
+            fold_risks=None if self.fold_risks is None else self.fold_risks[:, models],
+            predictions=None if self.predictions is None else self.predictions[models],
         )
 
     def unknown(self, n_models: int) -> LeftOut:
         """A table of the same rows and folds for models of which nothing is known."""
         alike = self.take(np.zeros(n_models, dtype=np.intp))
-        return LeftOut(
-            _nothing_like(alike.losses),
-            self.weight,
-            self.fold,
-            _nothing_like(alike.fold_risks),
-            self.fold_sizes,
-            _nothing_like(alike.predictions),
+        return replace(
+            alike,
+            losses=_nothing_like(alike.losses),
+            fold_risks=_nothing_like(alike.fold_risks),
+            predictions=_nothing_like(alike.predictions),
         )
 
     @staticmethod
@@ -132,25 +126,23 @@ class LeftOut:
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
             return None
-        first = known[0]
         numbers = sum(table.losses.size for table in known if table.losses is not None)
-        return LeftOut(
-            _stacked([table.losses for table in known], 0) if numbers <= LARGEST_TABLE else None,
-            first.weight,
-            first.fold,
-            _stacked([table.fold_risks for table in known], 1),
-            first.fold_sizes,
-            _stacked([table.predictions for table in known], 0),
+        return replace(
+            known[0],
+            losses=_stacked([table.losses for table in known], 0) if numbers <= LARGEST_TABLE else None,
+            fold_risks=_stacked([table.fold_risks for table in known], 1),
+            predictions=_stacked([table.predictions for table in known], 0),
         )
 
-    def _known(self) -> tuple[Floats, Floats | None]:
-        """(losses, weights) of the rows that were left out by all models."""
+    def _known(self) -> tuple[Floats, Floats | None, Array | None]:
+        """(losses, weights, groups) of the rows that were left out by all models."""
         if self.losses is None:
             raise ValueError(NO_LOSSES)
         known = ~np.isnan(self.losses).any(axis=0)
         if known.all():
-            return self.losses, self.weight
-        return self.losses[:, known], None if self.weight is None else self.weight[known]
+            return self.losses, self.weight, self.groups
+        weight, groups = (None if values is None else values[known] for values in (self.weight, self.groups))
+        return self.losses[:, known], weight, groups
 
 
 def moments_of_losses(loss: Loss, y: Array, weight: Floats | None, blocks: Iterable[tuple[slice, Array]]) -> Floats:
@@ -191,8 +183,27 @@ def effective_number(n: int, weight: Floats | None) -> float:
     return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def error_of_mean(losses: Floats, weight: Floats | None) -> Floats:
-    """Standard error of the (weighted) mean of independent losses, (models,); not a number for a single one."""
+def of_units(losses: Floats, weight: Floats | None, groups: Array | None) -> tuple[Floats, Floats | None]:
+    """(losses (models, units), weights (units,)) of what is independent: rows, or groups with the means of their rows.
+
+    The mean over units is that over rows. Not a number where one of the rows of a group is not.
+    """
+    if groups is None:
+        return losses, weight
+    code = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(code, kind="stable")
+    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
+    weight = np.ones(len(code)) if weight is None else weight
+    mass = np.add.reduceat(weight[order], starts)
+    return np.asarray(np.add.reduceat((losses * weight)[:, order], starts, axis=1) / mass), mass
+
+
+def error_of_mean(losses: Floats, weight: Floats | None, groups: Array | None = None) -> Floats:
+    """Standard error of the (weighted) mean of losses, (models,); not a number for a single row or group.
+
+    Rows are independent, or groups where there are any.
+    """
+    losses, weight = of_units(losses, weight, groups)
     m = effective_number(losses.shape[-1], weight)
     if m <= 1:
         return np.full(len(losses), np.nan)

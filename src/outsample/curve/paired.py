@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from outsample.curve.left_out import effective_number, telling_rows
+from outsample.curve.left_out import effective_number, of_units, telling_rows
 from outsample.running.arrays import Array, Floats
 
 
@@ -67,15 +67,13 @@ def difference_of_rows(
     """
     apart = first - second
     known = ~np.isnan(apart)
-    apart, share = apart[known], np.ones(int(known.sum())) if weight is None else weight[known]
+    of_rows = (None if values is None else values[known] for values in (weight, groups))
+    (apart,), mass = of_units(apart[None, known], *of_rows)
+    m = effective_number(len(apart), mass)
+    share = np.ones(len(apart)) if mass is None else mass
     share = share / share.sum()
     value = float(apart @ share)
-    parts, m = share * (apart - value), effective_number(len(share), None if weight is None else share)
-    counted = share * apart
-    if groups is not None:
-        code = np.unique(groups[known], return_inverse=True)[1].reshape(-1)
-        parts, counted = np.bincount(code, parts), np.bincount(code, counted)
-        m = float(len(parts))
+    parts, counted = share * (apart - value), share * apart
     if not counted.any():
         return Difference(0.0, 0.0, math.inf)
     if m <= 1:

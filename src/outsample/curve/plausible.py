@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from outsample.curve.left_out import of_units
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
 
@@ -62,7 +63,8 @@ def plausible_models(
     groups : (n,) the group of each row; groups are independent, their rows need not be. None where every row is alone.
     widening : factor by which differences vary more than their rows tell.
     """
-    values = _sums_of_groups(losses if weight is None else losses * weight, groups)
+    values, mass = of_units(losses, weight, groups)
+    values = values if mass is None else values * mass
     known = np.flatnonzero(~np.isnan(values).all(axis=1))
     found = np.zeros(len(losses), dtype=bool)
     if len(known):
@@ -93,16 +95,6 @@ def plausible_by_folds(risks: Floats, test_share: float, *, level: float = LEVEL
         error = apart.std(axis=0, ddof=1) * math.sqrt(1 / K + test_share)
         found[r] = bool((apart.mean(axis=0) <= limit * error).all())
     return found
-
-
-def _sums_of_groups(values: Floats, groups: Array | None) -> Floats:
-    """Losses summed over the rows of each group, (models, groups); nan where one of its rows was not tested."""
-    if groups is None:
-        return values
-    code = np.unique(groups, return_inverse=True)[1].reshape(-1)
-    order = np.argsort(code, kind="stable")
-    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
-    return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,6 +84,7 @@ class RiskCurve:
     variance_factor : (models,) how much more an estimate varies around the error of the fitted model than rows alone
         would let it, see `data.stability`; None for no more.
     rows_behind : equally weighted rows that decide an estimate at a limit of its range, None for all.
+    n_groups : independent groups of equal weight behind out_sample, None where rows are independent.
     priced_at_guessing : whether optimism is measured on labels without information, so that estimates are too high
         where the signal is strong, and no interval around them can be vouched for.
     notes : sentences a reader of the numbers should know.
@@ -129,6 +130,7 @@ class RiskCurve:
     rounding: float = 0.0
     variance_factor: Floats | None = field(default=None, metadata=_PER_MODEL)
     rows_behind: float | None = None
+    n_groups: float | None = None
     priced_at_guessing: bool = False
     notes: tuple[str, ...] = ()
     certificates: Sequence[Certificate] = ()
@@ -265,13 +267,14 @@ class RiskCurve:
             limits=(min(ends), max(ends)),
             variance_factor=1.0 if self.variance_factor is None else float(self.variance_factor[index]),
             rows_behind=self.rows_behind,
+            n_groups=self.n_groups,
             telling_rows=self._telling_rows(index),
             no_interval=self._why_no_interval(index),
             certificate=self.certificates[index].for_best_of(len(self)) if self.certificates else None,
         )
 
     def _telling_rows(self, index: int) -> float | None:
-        """How many left-out rows decide the standard error of one model; None for shares, whose errors are alike."""
+        """How many left-out rows, or groups, decide the standard error of one model; None for shares of errors."""
         table = self.left_out
         if table is None or table.losses is None or (self.loss.per_row and self.loss.unit_interval):
             return None

@@ -13,7 +13,12 @@ import math
 
 
 def shaped_interval(
-    center: float, error: float, quantile: float, limits: tuple[float, float], rows: float
+    center: float,
+    error: float,
+    quantile: float,
+    limits: tuple[float, float],
+    rows: float,
+    units: float | None = None,
 ) -> tuple[float, float]:
     """(low, high) around `center`.
 
@@ -23,6 +28,7 @@ def shaped_interval(
     quantile : of the normal distribution or Student's, for the wanted level.
     limits : least and greatest possible value, infinite where there is none.
     rows : equally weighted rows that are behind the estimate, which limit what can be known of one near a limit.
+    units : those of them that are independent, which tell of an estimate at a limit; all unless given.
 
     Examples
     --------
@@ -34,8 +40,9 @@ def shaped_interval(
     [2.45, 6.53]
     """
     low, high = limits
+    units = rows if units is None else units
     if math.isfinite(low) and math.isfinite(high):
-        start, end = _wilson((center - low) / (high - low), error / (high - low), quantile, rows)
+        start, end = _wilson((center - low) / (high - low), error / (high - low), quantile, rows, units)
         return low + (high - low) * start, low + (high - low) * end
     if math.isfinite(low) and center > low:
         factor = _factor(quantile * error / (center - low))
@@ -62,11 +69,11 @@ def _factor(power: float) -> float:
 MOST_PER_ROW = 2.0
 
 
-def _wilson(share: float, error: float, quantile: float, rows: float) -> tuple[float, float]:
+def _wilson(share: float, error: float, quantile: float, rows: float, units: float) -> tuple[float, float]:
     """Wilson's interval for a share, at the number of rows that its standard error stands for."""
     share = min(max(share, 0.0), 1.0)
     spread = share * (1 - share)
-    n = min(spread / error**2, MOST_PER_ROW * rows) if spread > 0 and error > 0 else max(rows, 1.0)
+    n = min(spread / error**2, MOST_PER_ROW * rows) if spread > 0 and error > 0 else max(units, 1.0)
     weight = quantile**2 / n
     middle = (share + weight / 2) / (1 + weight)
     half = quantile / (1 + weight) * math.sqrt(spread / n + weight / (4 * n))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from outsample.curve.left_out import error_of_mean, of_units
 from outsample.data.learners import FitError
 from outsample.evidence.out_of_bag import Unseen, out_of_bag, tells_out_of_bag
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen
@@ -92,7 +93,16 @@ class FoldRace(RaceRun):
         return np.asarray(np.sum(~np.isnan(self.risks), axis=0))
 
     def _seen(self, candidates: Rows, r: int) -> Seen:
-        return np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates]), self.weight_until(r)
+        losses = np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates])
+        if self.problem.groups is None or not self.writes_losses:
+            return losses, self._weight_until(r)
+        tested = np.concatenate([self.splits.folds[fold].test for fold in self.rounds[: r + 1]])
+        return of_units(losses, self._weight_until(r), self.problem.groups[tested])
+
+    def error(self, candidate: int) -> float:
+        """Standard error of the mean loss of a candidate so far; not a number where it was not tested."""
+        r = len(self.values[candidate]) - 1
+        return float(error_of_mean(*self._seen(np.array([candidate]), r))[0]) if r >= 0 else float("nan")
 
     def _gaps_to_come(self, alive: Rows, place: int, r: int) -> Floats | None:
         total = float(sum(weight.sum() for weight in self._weights))
@@ -129,7 +139,7 @@ class FoldRace(RaceRun):
         with np.errstate(invalid="ignore"):
             return table / times
 
-    def weight_until(self, r: int) -> Floats | None:
+    def _weight_until(self, r: int) -> Floats | None:
         """Weights of the losses of rounds 0 … r, None where all are one."""
         if self.problem.weight is None and self.writes_losses:
             return None

@@ -131,4 +131,5 @@ class _Table:
         with np.errstate(invalid="ignore"):
             losses = np.where(often > 0, self._sums / often, np.nan) if self._complete else None
         sizes = splits.sizes if problem.weight is None else None
-        return LeftOut(losses, problem.weight, splits.fold_of_rows(problem.n_samples), self._risks, sizes)
+        fold = splits.fold_of_rows(problem.n_samples)
+        return LeftOut(losses, problem.weight, fold, self._risks, sizes, groups=problem.groups)

@@ -43,7 +43,7 @@ The richest models are missing where they were not asked for.
 """
 
 Seen = tuple[Floats, Floats | None]
-"""Losses of some candidates on the rows that all of them have met, (candidates, rows); weights of these rows."""
+"""Losses of some candidates on the rows, or groups, that all of them have met, (candidates, rows); their weights."""
 
 
 @dataclass(frozen=True)

@@ -243,6 +243,7 @@ def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | N
     return replace(
         table,
         weight=problem.weight,
+        groups=problem.groups,
         fold=splits.fold_of_rows(problem.n_samples),
         fold_sizes=splits.sizes if problem.weight is None and table.fold_risks is not None else None,
         predictions=kept,
@@ -266,7 +267,7 @@ def left_out_losses(
         losses[:, tested] = problem.loss.row_values(problem.y[tested], predicted[:, tested], weight)
     if not problem.loss.per_row and _complete(losses, tested) is None:
         return None
-    return LeftOut(losses, problem.weight, fold)
+    return LeftOut(losses, problem.weight, fold, groups=problem.groups)
 
 
 def missing(predicted: Array, n: int) -> Array:

@@ -145,7 +145,7 @@ def _outside_bags(
         worse.append(float((losses[chosen] - leader) @ share / share.sum()) if share.sum() > 0 else float("nan"))
     value = float(leader @ weight / weight.sum() + np.nanmean(worse))
     with np.errstate(invalid="ignore"):
-        return LeftOut((sums / times)[None], weight), value
+        return LeftOut((sums / times)[None], weight, groups=groups), value
 
 
 def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
@@ -166,8 +166,8 @@ def _bootstrap(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate
     risk_of_rows = _risk_of_rows(curve, question)
     n, outside = question.n_samples, []
     for _ in range(BAGS):
-        bag = rng.integers(n, size=n)
-        left = np.setdiff1d(np.arange(n), bag)
+        often = times_drawn(n, question.groups, rng)
+        bag, left = np.repeat(np.arange(n), often), np.flatnonzero(often == 0)
         chosen = int(np.nanargmin(risk_of_rows(bag, slice(None))))
         outside.append(float(risk_of_rows(left, [chosen])[0]))
     name = "bootstrap-bias-corrected cross-validation"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.left_out import LeftOut
 from outsample.curve.words import interval_of
 from outsample.data.tables import Table, split_rows
 from outsample.evidence.rows import split_seed
@@ -246,7 +246,7 @@ def _estimate(problem: Problem, splits: Splits, orders: Sequence[Rows], size: in
     inside, outside = (np.array([each[part] for each in found]) for part in (0, 1))
     losses = _of_rows(problem.n_samples, splits, [each[2] for each in found])
     known = ~np.isnan(losses)
-    weight = None if problem.weight is None else problem.weight[known]
+    table = LeftOut(losses[None], problem.weight, groups=problem.groups)
     curve = problem.curve(
         in_sample=np.array([inside.mean()]),
         out_sample=np.array([outside.mean()]),
@@ -254,8 +254,8 @@ def _estimate(problem: Problem, splits: Splits, orders: Sequence[Rows], size: in
         estimand=f"{problem.loss.on_new_data}, averaged over fits to {size} rows",
         n_fits=len(splits),
         seconds=time.perf_counter() - start,
-        standard_error=error_of_mean(losses[None, known], weight) if known.sum() > 1 else None,
-        left_out=LeftOut(losses[None], problem.weight),
+        standard_error=table.standard_error if known.sum() > 1 else None,
+        left_out=table,
         notes=splits.notes,
     )
     return replace(curve.estimate(0), n_samples=int(known.sum()))

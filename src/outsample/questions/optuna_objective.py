@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from outsample.criteria.cross_validation import CrossValidation
-from outsample.curve.left_out import error_of_mean
+from outsample.curve.left_out import error_of_mean, of_units
 from outsample.data.learners import with_params
 from outsample.data.tables import Table
 from outsample.evidence.rows import FoldFits, FoldJudge
@@ -27,7 +27,7 @@ from outsample.losses.pointwise import SquaredLoss
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem, Question, ask
 from outsample.resampling.rows import FoldsLike, Splits, is_number_of_folds
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Array, Floats
 from outsample.running.run import RandomState
 
 Space = Mapping[str, Any] | Callable[[Any], dict[str, Any]]
@@ -109,10 +109,11 @@ class OptunaObjective:
     ----------
     splits : the folds, the same for all trials.
     weight : (n,) weights of the rows, None where all are one.
+    groups : (n,) rows that belong together, None where each is alone.
     """
 
     def __init__(self, estimator: BaseEstimator, question: Question, splits: Splits, space: Space) -> None:
-        self.splits, self.weight = splits, question.weight
+        self.splits, self.weight, self.groups = splits, question.weight, question.groups
         self._estimator, self._question, self._space = estimator, question, space
         self._losses: dict[tuple[str, int], list[Floats]] = {}
 
@@ -245,16 +246,18 @@ class PairedPruner:
         best = max(known, key=lambda other: other.value)
         theirs = self.objective.folds_of(study, best.number)
         behind = np.concatenate(mine) - np.concatenate(theirs[: len(mine)])
-        return clearly_positive(behind, self._weight(len(mine), len(behind)), self.z)
+        about = (self.objective.weight, self.objective.groups)
+        of_rows = (self._seen(values, len(mine), len(behind)) for values in about)
+        (behind,), weight = of_units(behind[None], *of_rows)
+        return clearly_positive(behind, weight, self.z)
 
     def _is_rival(self, study: Any, other: Any) -> bool:
         return other.state.name == "COMPLETE" and bool(self.objective.folds_of(study, other.number))
 
-    def _weight(self, n_folds: int, length: int) -> Floats | None:
-        """Weights of the rows seen so far; None where folds are compared, and where all are one."""
-        weight, folds = self.objective.weight, self.objective.splits.folds[:n_folds]
-        seen = np.concatenate([fold.test for fold in folds])
-        return None if weight is None or length != len(seen) else weight[seen]
+    def _seen(self, values: Array | None, n_folds: int, length: int) -> Array | None:
+        """What is known of the rows seen so far; None where folds are compared, and where there is nothing."""
+        seen = np.concatenate([fold.test for fold in self.objective.splits.folds[:n_folds]])
+        return None if values is None or length != len(seen) else values[seen]
 
 
 def clearly_positive(d: Floats, weight: Floats | None, z: float) -> bool:

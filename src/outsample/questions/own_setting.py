@@ -178,7 +178,7 @@ def _until_clear(problem: Problem, race: Race, outcome: Outcome, model: int | No
             if futile or (apart.pvalue < BEYOND_DOUBT and apart.error > 0):
                 break
     known = None if np.isnan(own).all() else own[None]
-    return LeftOut(known, table.weight, table.fold, risks[:, None], table.fold_sizes), n_fits
+    return replace(table, losses=known, fold_risks=risks[:, None], predictions=None), n_fits
 
 
 def _standing_so_far(
