@@ -104,7 +104,7 @@ def test_rules_by_name_or_function():
 def test_penalized_adds_the_price_of_choosing():
     """Three models on ten rows, m = n/2 for want of a theorem: R_k alone would take the last, √(ln k/m) the first."""
     risks = [0.30, 0.29, 0.285]
-    chosen = as_rule("penalized")(replace(curve(risks), criterion="vc-bound"))
+    chosen = as_rule("penalized")(replace(curve(risks), criterion="resubstitution"))
     priced = np.array(risks) + np.sqrt(np.log([1, 2, 3]) / (10 / 2))
     assert minimum(curve(risks)) == 2
     assert chosen == int(np.argmin(priced)) == 0

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outsample.bounds.record import ORDERED, SAME_FIT, Certificate
-from outsample.checks import entry, probability
+from outsample.checks import entry, probability, whole_number
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
@@ -112,10 +112,38 @@ def _ranked(risk: Floats) -> Any:
     return np.argsort(np.round(risk / unit / 100), kind="stable")
 
 
-def first_local_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int:
-    """The first significant local minimum in the direction of growing complexity; the minimum where there is none."""
-    found = significant_minimum(curve, patience)
-    return minimum(curve) if found is None else found
+@dataclass(frozen=True)
+class FirstLocalMinimum:
+    """The first significant local minimum in the order in which the grid is written; the minimum where there is none.
+
+    The walk begins at the first value of the grid, be it a list or endless, and ends where `significant_minimum` has
+    found one. A curve that belongs to no grid is walked from its first model.
+
+    Parameters
+    ----------
+    patience : models in a row whose risk must be above the running minimum by more than their error.
+
+    Examples
+    --------
+    >>> from outsample import GridSearch
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> search = GridSearch(KNeighborsClassifier(), {"n_neighbors": range(1, 60)}, rule=FirstLocalMinimum(patience=10))
+    """
+
+    patience: int = PATIENCE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "patience", whole_number("patience", self.patience))
+
+    def __call__(self, curve: RiskCurve) -> int:
+        order = np.arange(len(curve)) if curve.written is None else np.argsort(curve.written, kind="stable")
+        walk = curve.take(order)
+        found = significant_minimum(walk, self.patience)
+        return int(order[minimum(walk) if found is None else found])
+
+
+first_local_minimum = FirstLocalMinimum()
+"""The first significant local minimum, with the usual patience."""
 
 
 def significant_minimum(curve: RiskCurve, patience: int = PATIENCE) -> int | None:

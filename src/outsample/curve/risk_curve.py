@@ -89,6 +89,7 @@ class RiskCurve:
         where the signal is strong, and no interval around them can be vouched for.
     notes : sentences a reader of the numbers should know.
     certificates : what a theorem says of each model; none where no theorem speaks.
+    written : (models,) where each model stands in the order in which the grid is written; None for no grid.
     race : the course of the race where one was run.
 
     Examples
@@ -134,6 +135,7 @@ class RiskCurve:
     priced_at_guessing: bool = False
     notes: tuple[str, ...] = ()
     certificates: Sequence[Certificate] = ()
+    written: Floats | None = field(default=None, metadata=_PER_MODEL)
     race: RaceRecord | None = None
 
     def __len__(self) -> int:

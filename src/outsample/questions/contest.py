@@ -30,7 +30,7 @@ from outsample.paths.order import simplest_first
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem, Question
 from outsample.questions.candidates import Branch, Positions, branches
-from outsample.rules import minimum
+from outsample.rules import FirstLocalMinimum, minimum
 from outsample.running.arrays import Floats
 from outsample.running.threads import one_blas_thread
 
@@ -107,6 +107,7 @@ def judged(
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
     spent: dict[str, Any] = {"n_fits": n_fits + curve.n_fits, "seconds": seconds + curve.seconds}
+    spent["written"] = positions.astype(np.float64)
     return replace(curve, notes=(*remarks, *curve.notes), **spent), positions, criterion
 
 
@@ -116,6 +117,7 @@ def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: R
     Where the criterion stands for scikit-learn's own searches, ties for the minimum go to the first setting of the
     grid, as they do there.
     """
+    curve = replace(curve, written=positions.astype(np.float64))
     if curve.race is not None:
         return _choice_of_remaining(curve, curve.race, rule)
     if rule is minimum and criterion.stands_for_scikit_learn:
@@ -331,7 +333,7 @@ def _ordered_by_optimism(
     """
     if criterion.draws_labels:
         optimism, extra_fits = curve.optimism, 0
-    elif rule is minimum:
+    elif rule is minimum or isinstance(rule, FirstLocalMinimum):
         return curve, np.arange(len(curve))
     else:
         if question.response == "score":

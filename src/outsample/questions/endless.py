@@ -23,7 +23,7 @@ from outsample.data.learners import FitError, with_params
 from outsample.problem import Question
 from outsample.questions.candidates import ParamGrid, branches
 from outsample.questions.contest import Outcome
-from outsample.rules import first_local_minimum, significant_minimum
+from outsample.rules import FirstLocalMinimum, significant_minimum
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def endless_parameter(grids: Sequence[Mapping[str, Any]], rule: object) -> Endle
     grid, name = endless[0]
     if not isinstance(grid[name], Iterable):
         raise ValueError(f"param_grid: {name} needs a list of values, got {grid[name]!r}")
-    if rule not in ("first-local-minimum", first_local_minimum):
+    if rule != "first-local-minimum" and not isinstance(rule, FirstLocalMinimum):
         raise ValueError(
             f'param_grid: {name} has no last value; only rule "first-local-minimum" can stop on it, got rule {rule!r}'
         )
@@ -126,48 +126,49 @@ _NEVER_ROSE = "The risk never rose significantly over the first {} models; the l
 
 
 def scan(question: Question, estimator: BaseEstimator, endless: Endless, criterion: Criterion, rule: Rule) -> Outcome:
-    """The outcome of estimating models in blocks, each twice as long as the one before, until the rule stops."""
+    """The outcome of a walk over the values as they are written, until the rule stops or the estimator rejects one.
+
+    Models are estimated in blocks, each twice as long as the one before. A block with a value that is rejected, such as
+    more neighbours than rows, is halved until that value stands alone, which ends the walk.
+    """
+    assert isinstance(rule, FirstLocalMinimum)
     prototype = with_params(estimator, endless.fixed)
     curves: list[RiskCurve] = []
-    size, whole, found, ended = FIRST_BLOCK, None, None, False
-    while found is None and not ended and (whole is None or len(whole) < MOST_MODELS):
-        values = list(itertools.islice(endless.values, size))
-        block, rejected = _block(question, prototype, endless.parameter, values, criterion, len(curves))
-        ended = rejected or len(values) < size
-        if block is not None:
-            curves.append(block)
-        if not curves:
-            raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
-        whole = replace(RiskCurve.joined(curves), ordered=True)
-        found = significant_minimum(whole)
-        size *= 2
-    assert whole is not None
-    if found is None and not ended:
-        whole = replace(whole, notes=(*whole.notes, _NEVER_ROSE.format(len(whole))))
-    walked = first_local_minimum(whole) if found is None else found
-    order = np.argsort(whole.complexity, kind="stable")
-    settings = tuple({**endless.fixed, **params} for params in whole.params)
-    return Outcome(replace(whole, params=settings).take(order), order, int(np.flatnonzero(order == walked)[0]))
-
-
-def _block(
-    question: Question, prototype: BaseEstimator, parameter: str, values: list[Any], criterion: Criterion, number: int
-) -> tuple[RiskCurve | None, bool]:
-    """(curve of a block in the order of its values, whether the estimator rejected some of them).
-
-    A rejected value, such as more neighbours than rows, ends the grid. The block is halved until all are accepted.
-    """
-    ended = False
-    while values:
-        candidates = [{parameter: value} for value in values]
-        branch = branches(prototype, candidates, response=question.response, weighted=question.weight is not None)[0]
+    values, size, growing, found, note = endless.values, FIRST_BLOCK, True, False, ""
+    while not found and not note:
+        block = list(itertools.islice(values, size))
+        if not block:
+            break
         try:
-            curve = criterion.curve(question.over(branch.path))
-        except (FitError, ValueError):
-            if number == 0 and len(values) == 1:
+            curves.append(_of_block(question, prototype, endless.parameter, block, criterion))
+        except (FitError, ValueError) as error:
+            if len(block) > 1:
+                values, size, growing = itertools.chain(block, values), len(block) // 2, False
+                continue
+            if not curves:
                 raise
-            values, ended = values[: len(values) // 2], True
-            continue
-        curve = replace(curve, params=branch.settings)
-        return curve.take(np.argsort(branch.positions, kind="stable")), ended
-    return None, True
+            note = f"The walk ended at {endless.parameter}={block[0]!r}, which was rejected: {error}"
+            break
+        size *= 2 if growing else 1
+        found = significant_minimum(RiskCurve.joined(curves), rule.patience) is not None
+        if not found and sum(map(len, curves)) >= MOST_MODELS:
+            note = _NEVER_ROSE.format(sum(map(len, curves)))
+    if not curves:
+        raise ValueError(f"param_grid: {endless.parameter} has no value the estimator accepts")
+    whole = RiskCurve.joined(curves)
+    settings = tuple({**endless.fixed, **params} for params in whole.params)
+    notes = (*whole.notes, note) if note else whole.notes
+    written = np.arange(len(whole), dtype=np.float64)
+    order = np.argsort(whole.complexity, kind="stable")
+    curve = replace(whole, params=settings, ordered=True, notes=notes, written=written).take(order)
+    return Outcome(curve, order, rule(curve))
+
+
+def _of_block(
+    question: Question, prototype: BaseEstimator, parameter: str, values: list[Any], criterion: Criterion
+) -> RiskCurve:
+    """The curve of a block, in the order of its values."""
+    candidates = [{parameter: value} for value in values]
+    branch = branches(prototype, candidates, response=question.response, weighted=question.weight is not None)[0]
+    curve = replace(criterion.curve(question.over(branch.path)), params=branch.settings)
+    return curve.take(np.argsort(branch.positions, kind="stable"))

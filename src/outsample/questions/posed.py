@@ -72,6 +72,11 @@ class Posed:
 
     def outcomes(self) -> dict[str, Outcome]:
         """What every metric says, by its name."""
+        if isinstance(self.settings, Endless) and len(self.questions) > 1:
+            raise ValueError(
+                f"param_grid: {self.settings.parameter} has no last value, and each metric would end the walk "
+                "elsewhere; name one metric"
+            )
         return {
             name: replace(self._outcome(question), guessing=question.loss.guessing(question.y, question.weight))
             for name, question in self.questions.items()

@@ -54,7 +54,7 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
     estimator : any scikit-learn compatible classifier, regressor or pipeline.
     param_grid : dict, or list of dicts, of parameter values to try. Values may be learners, which are cloned; the grid
         may name their parameters too, and may fill a step of a pipeline that is None or "passthrough". With rule
-        "first-local-minimum" one parameter may be an endless iterator, simplest value first.
+        "first-local-minimum" one parameter may be an endless iterator, which is walked as it is written.
     scoring : as `loss`, by scikit-learn's word: a scorer, its name, or several of them with `refit` naming one.
     cv : folds, as in GridSearchCV: a search with `cv` cross-validates as that does.
     criterion : how the error on new data is estimated: a criterion or its name; "auto", see `Auto`, takes the one that
