@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
@@ -43,17 +44,46 @@ class FitError(RuntimeError):
 def seeded(estimator: BaseEstimator, seed: int | None) -> Any:
     """A clone whose random states that are None are set from `seed`; those the user set are kept."""
     copy = clone(estimator)
+    params = copy.get_params(deep=True)
+    _keep_what_was_made(copy, params, estimator, seed)
     if seed is None:
         return copy
     unset = [
         name
-        for name, value in sorted(copy.get_params(deep=True).items())
+        for name, value in sorted(params.items())
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     ]
     if unset:
         states = np.random.SeedSequence(seed).generate_state(len(unset))
         copy.set_params(**{name: int(s % (2**31 - 1)) for name, s in zip(unset, states, strict=True)})
     return copy
+
+
+def _keep_what_was_made(copy: Any, params: Mapping[str, Any], estimator: Any, seed: int | None) -> None:
+    """Give a clone with these parameters what constructors made of parameters before `set_params` changed them.
+
+    GridSearchCV fits what `set_params` leaves, a clone would be constructed anew: PassiveAggressiveClassifier keeps
+    the step that it was constructed with, whatever its C. SVR makes a random state that is no parameter.
+    """
+    for name, part in {"": copy, **params}.items():
+        if not _is_estimator(part):
+            continue
+        made = vars(part).keys() - _parameters(type(part))  # type: ignore[arg-type]
+        if made:
+            original = vars(estimator.get_params(deep=True)[name] if name else estimator)
+            if not any(attribute.endswith("_") for attribute in original):  # it was not fitted
+                vars(part).update((at, original[at]) for at in made if isinstance(original.get(at), int | float | str))
+        if "random_state" in made and part.random_state is None:
+            part.random_state = seed
+
+
+def _is_estimator(part: Any) -> bool:
+    return hasattr(part, "get_params") and hasattr(part, "__dict__") and not isinstance(part, type)
+
+
+@cache
+def _parameters(learner: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(learner).parameters)
 
 
 def with_params(estimator: BaseEstimator, params: Mapping[str, Any]) -> Any:
@@ -189,7 +219,9 @@ def respond(model: BaseEstimator, X: Table, response: str, classes: Array | None
     ValueError
         For predictions of another length than X, that are not finite, or probabilities that do not sum to one.
     """
-    raw = np.asarray(lend(model, getattr(model, response), X))
+    # Threads of a forest add the answers of its trees in the order in which they end, which moves the last digit.
+    with parallel_config("sequential"):
+        raw = np.asarray(lend(model, getattr(model, response), X))
     check_predictions(raw, n_rows(X), response)
     if classes is None:
         values = raw.astype(np.float64, copy=False)

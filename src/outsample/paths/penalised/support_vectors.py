@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from outsample.data.learners import encode, with_params
+from outsample.data.learners import encode, seeded, with_params
 from outsample.data.tables import Table, n_rows
 from outsample.paths.base import Design, GridPath, Path
 from outsample.paths.one_fit import DrawByDraw, codes_suffice, fit_or_say
@@ -71,7 +71,7 @@ class SupportVectorDesign(DrawByDraw):
         labels = y if by_name is None else by_name[y]
         rows = None if X_new is None else double(X_new)
         for params in self._path.params:
-            machine = with_params(self._path.estimator, {"kernel": "precomputed", **params})
+            machine = seeded(with_params(self._path.estimator, {"kernel": "precomputed", **params}), seed)
             model = fit_or_say(machine, self._gram, labels, self.weight)
             answer = np.concatenate([getattr(model, response)(block) for block in self._blocks(rows)])
             yield answer if by_name is None or response != "predict" else encode(answer, by_name)
