@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -112,3 +114,42 @@ def test_one_model_and_failed_models():
     assert plausible_models(np.array([[0.1, 0.2]])).tolist() == [True]
     assert plausible_models(np.full((2, 3), np.nan)).tolist() == [False, False]
     assert plausible_by_folds(np.array([[0.1, np.nan], [0.2, np.nan]]), 1.0).tolist() == [True, False]
+
+
+def test_the_work_grows_with_the_number_of_models_not_with_its_square():
+    """Counted in memory, which every number that is computed takes: sixteen times as many models."""
+
+    def peak(models):
+        losses = np.add.outer(np.linspace(0, 1, models), np.zeros(60)) * np.random.default_rng(0).random(60)
+        tracemalloc.start()
+        plausible_models(losses)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(16_000) < 20 * peak(1000)
+
+
+@pytest.mark.parametrize("kind", ["zero-one", "squared"])
+def test_many_models_keep_the_level_and_leave_out_whom_they_should(kind):
+    """Three hundred ties, more than are tested against each other: each stays in the set in 95 % of tables."""
+    rng = np.random.default_rng(5)
+    found = np.array([plausible_models(table(kind, np.zeros(300), 80, rng), widening=1.0) for _ in range(20)])
+    assert found.mean() > 0.93
+    gaps = np.r_[np.zeros(3), np.full(297, 0.3)]
+    behind = np.array([plausible_models(table(kind, gaps, 400, rng), widening=1.0) for _ in range(5)])
+    assert behind[:, :3].all()
+    assert behind[:, 3:].mean() < 0.3
+
+
+def test_a_path_of_many_models_has_the_set_of_all_its_pairs(monkeypatch):
+    """Models side by side lose nearly alike: those that stand for them tell what all of them together would."""
+    from outsample.curve import plausible
+
+    rng = np.random.default_rng(2)
+    x, noise = rng.standard_normal(150), rng.standard_normal(150)
+    losses = np.square(noise + x - np.linspace(-1, 3, 400)[:, None] * x)
+    some = plausible_models(losses)
+    monkeypatch.setattr(plausible, "MOST_RIVALS", 400)
+    assert np.mean(some != plausible_models(losses)) < 0.02
+    assert 0.05 < some.mean() < 0.95

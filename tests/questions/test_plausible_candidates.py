@@ -110,5 +110,5 @@ def test_what_the_estimators_own_setting_lost_after_a_race_dropped_it_counts():
     ridge = TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp)
     search = fitted((X, np.exp(z / 100)), ridge, {"regressor__alpha": [0.1, 1, 10]})
     assert search.race_.n_splits[1] == 2
-    assert "tuning does not beat the estimator's own setting" in search.verdict_.lower()
+    assert "tuning does not beat the estimator's own setting" in str(search.verdict_).lower()
     assert 1 in search.plausible_

@@ -609,7 +609,7 @@ def test_the_estimators_own_setting_may_win_a_race(search, grid, tmp_path):
     assert found.cv_results_["is_default"].tolist() == [False, False, True]
     assert found.best_params_ == ({"C": 1.0} if isinstance(grid, dict) else {})
     assert np.array_equal(found.predict(X), SVC().fit(X, labels).predict(X))
-    assert found.verdict_.startswith("Tuning brings nothing: the estimator's own setting")
+    assert str(found.verdict_).startswith("Tuning brings nothing: the estimator's own setting")
     assert found.results_frame()["rank_test_score"].tolist().index(1) == 2
     assert pickle.loads(pickle.dumps(found)).best_index_ == 2
     found.to_html(tmp_path / "report.html")

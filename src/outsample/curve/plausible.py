@@ -12,6 +12,9 @@ that r beats clearly have no part in the maximum (Lei 2020, "Cross-validation wi
 confidence sets that were tried (Lei 2020; Zhang, Lee & Lei 2024; Kim & Ramdas 2025) this one kept its level with ties
 and few rows, and left out the most: `benchmarks/plausible.py`.
 
+Of many models, every one is tested against `MOST_RIVALS` of them that lie far apart, which stand for those that lose
+nearly alike; which ones they are does not depend on who lost less, so that the level holds.
+
 Rows are left out by models that share training rows, so that a difference varies more from one data set to the next
 than its rows tell. `WIDENING` allows for that; the same study calibrated it.
 """
@@ -19,7 +22,6 @@ than its rows tell. `WIDENING` allows for that; the same study calibrated it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +39,8 @@ FLIPS = 1000
 SCREENING = 0.1
 # Sets of rows that models may have been tested on; with more, only rows that all of them have count.
 MOST_PATTERNS = 24
+# Models that every model is tested against, and random sums of losses by which those that lie far apart are found.
+MOST_RIVALS, SKETCH = 128, 32
 # Sums of independent random signs exceed their own length with a probability above 7/64 (Hitczenko & Kwapień 1994).
 NEVER_DOUBTED, SURE_TO_EXCEED = 1.0, 7 / 64
 
@@ -69,7 +73,7 @@ def plausible_models(
     found = np.zeros(len(losses), dtype=bool)
     if len(known):
         contest = _Contest.of(values[known])
-        found[known] = [contest.may_be_best(r, 1 - level, widening) for r in range(len(known))]
+        found[known] = contest.may_be_best(1 - level, widening)
     return found
 
 
@@ -99,9 +103,10 @@ def plausible_by_folds(risks: Floats, test_share: float, *, level: float = LEVEL
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What is needed of the rows that some models share: sums, products and flipped sums of their losses."""
+    """What is needed of the rows that models share: sums, and products and flipped sums of the rivals' losses."""
 
     values: Floats
+    rivals: Rows
     signs: NDArray[np.int8]
 
     @cached_property
@@ -109,30 +114,38 @@ class _Shared:
         return np.asarray(self.values.sum(axis=1))
 
     @cached_property
+    def squares(self) -> Floats:
+        return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
+
+    @cached_property
     def products(self) -> Floats:
-        return np.asarray(self.values @ self.values.T)
+        """Of every model with every rival, (models, rivals)."""
+        return np.asarray(self.values @ self.values[self.rivals].T)
 
     @cached_property
     def flipped(self) -> Floats:
-        """Sums after flips of signs, (flips, models), a few flips at a time."""
-        few = max(1, 2**22 // max(1, self.signs.shape[1]))
-        parts = [self.signs[i : i + few].astype(np.float64) @ self.values.T for i in range(0, len(self.signs), few)]
+        """Sums after flips of signs, (flips, rivals), a few flips at a time."""
+        few, losses = max(1, 2**22 // max(1, self.signs.shape[1])), self.values[self.rivals].T
+        parts = [self.signs[i : i + few].astype(np.float64) @ losses for i in range(0, len(self.signs), few)]
         return np.concatenate(parts)
 
 
 class _Contest:
-    """All models against each other, on the rows that two of them share."""
+    """All models against the rivals, on the rows that two of them share."""
 
     def __init__(self, values: Floats, patterns: NDArray[np.bool_], which: Rows) -> None:
         self.values, self.patterns, self.which = values, patterns, which
         flips = np.random.default_rng(0).integers(0, 2, size=(FLIPS, values.shape[1]), dtype=np.int8)
         self.signs = 2 * flips - 1
+        self.rivals = _far_apart(values)
         self._shared: dict[bytes, _Shared] = {}
 
     @staticmethod
     def of(values: Floats) -> _Contest:
         known = ~np.isnan(values)
-        patterns, which = np.unique(known, axis=0, return_inverse=True)
+        patterns, which = np.ones((1, values.shape[1]), dtype=bool), np.zeros(len(values), dtype=np.intp)
+        if not known.all():
+            patterns, which = np.unique(known, axis=0, return_inverse=True)
         if len(patterns) > MOST_PATTERNS:
             values = values[:, known.all(axis=0)]
             patterns, which = np.ones((1, values.shape[1]), dtype=bool), np.zeros(len(values), dtype=np.intp)
@@ -141,39 +154,55 @@ class _Contest:
         order = np.lexsort(values[np.argsort(risk, kind="stable")]) if values.shape[1] else np.arange(0)
         return _Contest(values[:, order], patterns[:, order], which.reshape(-1))
 
-    def may_be_best(self, r: int, alpha: float, widening: float) -> bool:
-        """Whether no other model is better than model r beyond doubt."""
-        sums, lengths, flips = self._against(r)
-        if not len(sums):
-            return True
-        steps = sums / (lengths * widening)
-        top = float(steps.max())
-        if top <= (NEVER_DOUBTED if alpha < SURE_TO_EXCEED else 0.0):
-            return True
+    def may_be_best(self, alpha: float, widening: float) -> Chosen:
+        """Of which models no rival is better beyond doubt, (models,)."""
+        sums, lengths = self._apart()
+        steps = np.divide(sums, lengths * widening, out=np.full(sums.shape, -np.inf), where=lengths > 0)
+        top = steps.max(axis=1, initial=-np.inf)
+        found = np.asarray(top <= (NEVER_DOUBTED if alpha < SURE_TO_EXCEED else 0.0))
         # No maximum of flipped sums exceeds this more often (Hoeffding), whatever the losses.
-        if len(steps) * math.exp(-(top**2) / 2) < alpha / 2:
-            return False
-        drawn = flips() / lengths
-        clearly_worse = steps < -np.quantile(drawn.max(axis=1), 1 - SCREENING * alpha)
-        reached = np.count_nonzero(drawn[:, ~clearly_worse].max(axis=1) >= top * (1 - 1e-12))
-        return bool((1 + reached) / (1 + FLIPS) > (1 - SCREENING) * alpha)
+        likely = np.count_nonzero(lengths, axis=1) * np.exp(-np.square(np.maximum(top, 0.0)) / 2) >= alpha / 2
+        doubtful = np.flatnonzero(~found & likely)
+        # Models that lose nearly alike have nearly the same limit: each has that of the rival next to it.
+        nearest = np.argmin(lengths[doubtful], axis=1) if len(doubtful) else doubtful
+        if len(self.rivals) == len(self.values):
+            nearest = doubtful
+        limits = {
+            i: self._limit(i, steps[self.rivals[i]], lengths[self.rivals[i]], alpha) for i in set(nearest.tolist())
+        }
+        found[doubtful] = [top[r] <= limits[i] for r, i in zip(doubtful.tolist(), nearest.tolist(), strict=True)]
+        return found
 
-    def _against(self, r: int) -> tuple[Floats, Floats, Callable[[], Floats]]:
-        """(sums of differences to the other models, their lengths, a function that gives the flipped sums)."""
-        parts = []
-        for pattern in range(len(self.patterns)):
-            shared, others = self._rows(self.which[r], pattern), np.flatnonzero(self.which == pattern)
-            squares = np.diag(shared.products)
-            square = squares[r] + squares[others] - 2 * shared.products[r, others]
-            apart = square > 1e-12 * (squares[r] + squares[others])
-            parts.append((shared, others[apart], square[apart]))
-        sums = np.concatenate([shared.sums[r] - shared.sums[others] for shared, others, _ in parts])
-        lengths = np.sqrt(np.concatenate([square for _, _, square in parts]))
+    def _apart(self) -> tuple[Floats, Floats]:
+        """(sums of differences of the models to the rivals, their lengths), (models, rivals); 0 for those alike."""
+        sums, lengths = np.zeros((2, len(self.values), len(self.rivals)))
+        for first in range(len(self.patterns)):
+            models = np.flatnonzero(self.which == first)
+            for columns, shared in self._meetings(first):
+                rivals = self.rivals[columns]
+                here, squares = np.ix_(models, columns), shared.squares[models, None] + shared.squares[rivals]
+                sums[here] = shared.sums[models, None] - shared.sums[rivals]
+                apart = squares - 2 * shared.products[here]
+                lengths[here] = np.sqrt(np.where(apart > 1e-12 * squares, apart, 0.0))
+        return sums, lengths
 
-        def flips() -> Floats:
-            return np.concatenate([s.flipped[:, [r]] - s.flipped[:, others] for s, others, _ in parts], axis=1)
+    def _limit(self, i: int, steps: Floats, lengths: Floats, alpha: float) -> float:
+        """The largest step with which the i-th rival may still be the best model."""
+        drawn = np.zeros((FLIPS, len(self.rivals)))
+        for columns, shared in self._meetings(self.which[self.rivals[i]]):
+            drawn[:, columns] = shared.flipped[:, [i]] - shared.flipped[:, columns]
+        met = lengths > 0
+        drawn = drawn[:, met] / lengths[met]
+        not_clearly_worse = steps[met] >= -np.quantile(drawn.max(axis=1), 1 - SCREENING * alpha)
+        if not not_clearly_worse.any():
+            not_clearly_worse[:] = True
+        often = math.floor((1 - SCREENING) * alpha * (1 + FLIPS) - 1) + 1
+        return float(np.sort(drawn[:, not_clearly_worse].max(axis=1))[-max(1, often)]) * (1 + 1e-12)
 
-        return sums, lengths, flips
+    def _meetings(self, pattern: int) -> list[tuple[Rows, _Shared]]:
+        """(places of the rivals of one pattern, what they share with models of another), for each pattern of rivals."""
+        of_rivals = self.which[self.rivals]
+        return [(np.flatnonzero(of_rivals == p), self._rows(pattern, p)) for p in np.unique(of_rivals).tolist()]
 
     def _rows(self, first: int, second: int) -> _Shared:
         """What models of two patterns share."""
@@ -185,5 +214,23 @@ class _Contest:
             # Around the mean model, so that products do not lose the digits of small differences.
             centred = np.zeros_like(values)
             centred[complete] = values[complete] - values[complete].mean(axis=0)
-            self._shared[key] = _Shared(centred, self.signs[:, both])
+            self._shared[key] = _Shared(centred, self.rivals, self.signs[:, both])
         return self._shared[key]
+
+
+def _far_apart(values: Floats) -> Rows:
+    """Of many models, some that lose differently from each other; all of few. By distances, and not by who lost less.
+
+    One after the other, each the farthest from those before, in random sums of the losses.
+    """
+    if len(values) <= MOST_RIVALS:
+        return np.arange(len(values))
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(values.shape[1], SKETCH))
+    sketch = np.nan_to_num(values - np.nanmean(values, axis=0)) @ signs
+    found, distance = [int(np.argmin(np.square(sketch).sum(axis=1)))], np.full(len(values), np.inf)
+    while len(found) < MOST_RIVALS:
+        distance = np.minimum(distance, np.square(sketch - sketch[found[-1]]).sum(axis=1))
+        if not distance.max() > 0:
+            break
+        found.append(int(np.argmax(distance)))
+    return np.array(sorted(found), dtype=np.intp)

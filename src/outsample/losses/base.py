@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -195,6 +196,12 @@ class Loss(ABC):
     def best_constant(self, y: Array, weight: Floats | None = None) -> Array | None:
         """The constant prediction of least risk; None where no closed form is known."""
         return None
+
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
+        """Predictions that are the same for every row, as `risk` takes them, the best one of that kind among them."""
+        constant = self.best_constant(y, weight)
+        if constant is not None:
+            yield np.broadcast_to(constant, y.shape)
 
     def scale(self, y: Array, weight: Floats | None = None) -> float:
         """The risk of predicting without X, in the unit of the loss: the scale on which risks differ much or little.

@@ -6,7 +6,7 @@ where a closed form allows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,6 +196,9 @@ class ZeroOneLoss(Loss):
     ) -> tuple[Floats, Floats]:
         return _means_of_cost(1.0 - np.eye(values.shape[-1]), values, pool, pool_weight)
 
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
+        yield from (np.broadcast_to(label, y.shape) for label in np.unique(y))
+
     def scale(self, y: Array, weight: Floats | None = None) -> float:
         return float(1.0 - _labels_and_shares(y, weight)[1].max())
 
@@ -266,6 +269,9 @@ class MatrixLoss(Loss):
         """Mean cost over the labels y of predicting each class, (K,)."""
         return np.asarray(class_shares(y, len(self.matrix), weight) @ self.matrix)
 
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
+        yield from (np.full(len(y), code) for code in range(len(self.matrix)))
+
     def scale(self, y: Array, weight: Floats | None = None) -> float:
         return float(self._expected_cost(y, weight).min())
 
@@ -301,6 +307,10 @@ class LogLoss(Loss):
     ) -> Array:
         shares = class_shares(y, prediction.shape[-1], label_weight)
         return weighted_mean(-(_log_probability(prediction) * shares).sum(axis=-1), weight)
+
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
+        shares = class_shares(y, int(y.max()) + 1, weight)
+        yield np.broadcast_to(shares, (len(y), len(shares)))
 
     def scale(self, y: Array, weight: Floats | None = None) -> float:
         shares = _labels_and_shares(y, weight)[1]

@@ -22,7 +22,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer_names
 
 from outsample.data.tables import lend
-from outsample.losses.base import LABELS, Groups, Loss, SufficientStatistic, as_losses, class_shares
+from outsample.losses.base import LABELS, RELATIVE_ROUNDING, Groups, Loss, SufficientStatistic, as_losses, class_shares
 from outsample.losses.jackknife import jackknifed
 from outsample.losses.scorers.form import Form
 from outsample.losses.scorers.stand_ins import FrozenPredictions, Recorder
@@ -31,6 +31,8 @@ from outsample.running.threads import cached_property
 
 # Label vectors drawn for one crossed mean.
 FRESH_LABELS = 20
+# Of the labels, tried as constant predictions beside the mean.
+QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 SCORE_RANGES = {
     **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "roc_auc"), (0.0, 1.0)),
@@ -99,13 +101,9 @@ class SetLoss(Loss):
     def guessing(self, y: Array, weight: Floats | None = None) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            risks = [_risk_if_any(self, y, constant, weight) for constant in self._constants(y, weight)]
+            risks = [risk_if_any(self, y, constant, weight) for constant in self.constants(y, weight)]
         known = [risk for risk in risks if np.isfinite(risk)]
         return min(known, default=np.nan)
-
-    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
-        """Predictions that are the same for every row and may be the best ones of that kind, as `risk` takes them."""
-        return iter(())
 
     def permuted_mean(self, y: Array, prediction: Array) -> Array | None:
         """Mean risk over all permutations of the labels y, (n[, outputs]); None where no closed form is known."""
@@ -142,7 +140,7 @@ class SetLoss(Loss):
         return 1
 
 
-def _risk_if_any(loss: SetLoss, y: Array, prediction: Array, weight: Floats | None) -> float:
+def risk_if_any(loss: Loss, y: Array, prediction: Array, weight: Floats | None) -> float:
     """The risk of one set of predictions; nan where the loss is not defined on them."""
     try:
         return float(loss.risk(y, prediction, weight))
@@ -152,10 +150,20 @@ def _risk_if_any(loss: SetLoss, y: Array, prediction: Array, weight: Floats | No
 
 
 def _same_for_every_row(y: Array, classes: Array | None, weight: Floats | None) -> Iterator[Array]:
-    """Each class, or the mean and the median of the labels, for every row."""
+    """Each class, or the mean and some quantiles of the labels, for every row."""
     if classes is None:
-        yield np.broadcast_to(np.average(y, axis=0, weights=weight), y.shape)
-        yield np.broadcast_to(np.median(y, axis=0), y.shape)
+        share = np.ones(len(y)) if weight is None else weight
+        yield np.broadcast_to(np.average(y, axis=0, weights=share), y.shape)
+        order = np.argsort(y, axis=0, kind="stable")
+        ordered, below = np.take_along_axis(y, order, axis=0), np.cumsum(share[order], axis=0) / share.sum()
+        for level in QUANTILES:
+            # Between two labels where just this share of them is below.
+            ends = [
+                np.argmax(below >= level * (1 + tiny), axis=0)[None] for tiny in (-RELATIVE_ROUNDING, RELATIVE_ROUNDING)
+            ]
+            yield np.broadcast_to(
+                np.mean([np.take_along_axis(ordered, end, axis=0)[0] for end in ends], axis=0), y.shape
+            )
     else:
         yield from (np.full(len(y), code) for code in range(len(classes)))
 
@@ -186,7 +194,7 @@ class SetFunctionLoss(SetLoss):
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
 
-    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
         return _same_for_every_row(y, self.classes, weight)
 
     def takes_weight(self) -> bool:
@@ -307,7 +315,7 @@ class ScorerLoss(SetLoss):
             _AGREES[key] = known.agrees_with_scorer()
         return known if _AGREES[key] else chosen
 
-    def _constants(self, y: Array, weight: Floats | None) -> Iterator[Array]:
+    def constants(self, y: Array, weight: Floats | None = None) -> Iterator[Array]:
         if self.response == "predict":
             yield from _same_for_every_row(y, self.classes, weight)
         elif self.classes is not None:

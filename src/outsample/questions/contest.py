@@ -53,6 +53,8 @@ class Outcome:
     reference : what the estimator's own setting lost on rows left out, where it was tried beside the candidates.
     untried : why it was not tried, as the end of a sentence; empty where nobody asked for it.
     guessing : the least risk within reach of those who do not look at X; nan where it is not known.
+    constant : what the best constant prediction lost on the rows that the candidates were judged by; None where there
+        is none, or no rows were left out.
     """
 
     curve: RiskCurve
@@ -63,6 +65,7 @@ class Outcome:
     reference: LeftOut | None = None
     untried: str = ""
     guessing: float = np.nan
+    constant: LeftOut | None = None
 
     @property
     def best_position(self) -> int:

@@ -21,7 +21,7 @@ from outsample.losses.base import Loss
 from outsample.questions.contest import Outcome
 from outsample.questions.honest import corrected_for_choice
 from outsample.questions.results import CvResults, answer_in_html, results_frame
-from outsample.questions.verdict import Found, plausible_positions, verdict_of
+from outsample.questions.verdict import Found, Verdict, plausible_positions, verdict_of
 from outsample.rules import OracleTerms, RuleLike, as_rule, oracle_terms, penalized
 from outsample.running.arrays import Array, Rows
 from outsample.running.threads import cached_property
@@ -36,6 +36,7 @@ class Fitted:
     estimator: Any
     rule: RuleLike
     refit: Any
+    error_score: Any
 
     best_params_: dict[str, Any]
     best_index_: int
@@ -113,8 +114,8 @@ class Fitted:
         return plausible_positions(self._decisive_outcome, self._groups, chosen)
 
     @cached_property
-    def verdict_(self) -> str:
-        """One sentence: does tuning beat the estimator's own setting, is the grid too narrow, was the choice close.
+    def verdict_(self) -> Verdict:
+        """Does tuning beat the estimator's own setting, is the grid too narrow, was the choice close: print it.
 
         "x ± y" is the gain and its standard error, paired on the rows left out and corrected for having chosen the best
         of many. Where the estimator's own setting is not in the grid and was not tried, the sentence says so.
@@ -132,7 +133,7 @@ class Fitted:
                 values=self._listed_values(),
                 groups=self._groups,
                 rule=as_rule(self.rule),
-                honest=getattr(self, "honest_score_", None),
+                error_score=self.error_score,
                 fitted=getattr(self, "best_estimator_", None),
             )
         )

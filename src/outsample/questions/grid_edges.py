@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,8 @@ AT_MOST_COLUMNS = ("max_features", "k", "n_features_to_select")
 COMPONENTS_OF_COLUMNS = (PCA, IncrementalPCA, TruncatedSVD, PLSRegression)
 
 
-def edge_in_words(
-    estimator: Any, name: str, chosen: Any, values: Sequence[Any], n_samples: int, fitted: Any = None
-) -> str:
-    """Which side of the grid a value is at the edge of, as the end of a sentence; empty where there is nothing to say.
+def edge(estimator: Any, name: str, chosen: Any, values: Sequence[Any], n_samples: int, fitted: Any = None) -> str:
+    """ "smallest" or "largest" where a value is that of those tried and others beyond it are allowed; empty elsewhere.
 
     Parameters
     ----------
@@ -33,13 +31,20 @@ def edge_in_words(
     if not _is_number(chosen) or len(set(numbers)) < FEWEST_VALUES:
         return ""
     if chosen == min(numbers) and _allowed(estimator, name, chosen, -1, n_samples):
-        return f"{name}={chosen} is the smallest value tried, smaller ones may be better"
+        return "smallest"
     all_columns = isinstance(chosen, int | np.integer) and _takes_all_columns(fitted, name, int(chosen))
     if chosen == max(numbers) and not all_columns and _allowed(estimator, name, chosen, 1, n_samples):
-        # Beside numbers None stands for no limit: that was tried as well.
-        largest = "number tried beside None" if any(value is None for value in values) else "value tried"
-        return f"{name}={chosen} is the largest {largest}, larger ones may be better"
+        return "largest"
     return ""
+
+
+def edge_in_words(name: str, side: str, setting: Mapping[str, Any], values: Sequence[Any]) -> str:
+    """The end of a sentence that says on which side of those tried the value of a setting is."""
+    if side == "smallest":
+        return f"{name}={setting[name]} is the smallest value tried, smaller ones may be better"
+    # Beside numbers None stands for no limit: that was tried as well.
+    largest = "number tried beside None" if any(value is None for value in values) else "value tried"
+    return f"{name}={setting[name]} is the largest {largest}, larger ones may be better"
 
 
 def _is_number(value: Any) -> bool:

@@ -18,6 +18,7 @@ from outsample.curve.left_out import LARGEST_TABLE
 from outsample.curve.risk_curve import Rule
 from outsample.data.learners import FitError
 from outsample.data.tables import Table
+from outsample.evidence.guess import guess_left_out
 from outsample.problem import Question, ask
 from outsample.questions.contest import Outcome, choice, judged, outcome_of, problems_of
 from outsample.questions.endless import Endless, scan
@@ -77,10 +78,7 @@ class Posed:
                 f"param_grid: {self.settings.parameter} has no last value, and each metric would end the walk "
                 "elsewhere; name one metric"
             )
-        return {
-            name: replace(self._outcome(question), guessing=question.loss.guessing(question.y, question.weight))
-            for name, question in self.questions.items()
-        }
+        return {name: _beside_guessing(self._outcome(question), question) for name, question in self.questions.items()}
 
     def _outcome(self, question: Question) -> Outcome:
         if isinstance(self.settings, Endless):
@@ -176,6 +174,13 @@ class Told:
             self.honest_score = honest_score(
                 honesty, self.prototype, self.posed.learner, self.posed.question, self.outcome
             )
+
+
+def _beside_guessing(outcome: Outcome, question: Question) -> Outcome:
+    """The outcome with what is lost by those who do not look at X."""
+    loss, y, weight, table = question.loss, question.y, question.weight, outcome.curve.left_out
+    constant = None if table is None else guess_left_out(loss, y, weight, table)
+    return replace(outcome, guessing=loss.guessing(y, weight), constant=constant)
 
 
 def questions_of(

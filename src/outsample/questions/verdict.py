@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.error_estimate import numeral
 from outsample.curve.left_out import LeftOut, times_drawn
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
@@ -17,9 +17,11 @@ from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.questions.candidates import own_setting, place_among
 from outsample.questions.contest import Outcome
-from outsample.questions.grid_edges import edge_in_words
+from outsample.questions.grid_edges import edge, edge_in_words
+from outsample.questions.own_setting import NOT_FITTED
 from outsample.rules import minimum
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.threads import cached_property
 
 MOST_FOLDS = 10
 # Sets of rows drawn with replacement, on each of which the best candidate is chosen anew and judged outside.
@@ -78,6 +80,42 @@ def _test_share(table: LeftOut) -> float:
     return 1 / (min(len(table.fold_risks), MOST_FOLDS) - 1)
 
 
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What to make of a search; its text is one sentence.
+
+    Attributes
+    ----------
+    sentence : does tuning beat the estimator's own setting, is the grid too narrow, was the choice close.
+    default_params : the estimator's own setting; None where it cannot predict as it is.
+    gain : by how much the chosen candidate is better than that on new rows, in the unit of the loss, corrected for
+        having chosen the best of many; None where that is not known.
+    interval : (low, high) of the gain at level 0.95; None where that is not known.
+    beats_default : whether all of the interval is above zero; None without an interval.
+    beats_guessing : whether the chosen candidate is clearly better than the best constant prediction; None where there
+        is no such constant, or no rows were left out.
+    edges : by parameter, "smallest" or "largest" where values beyond the chosen one may be better.
+    n_plausible : how many candidates may be the best; None where nothing tells.
+    """
+
+    sentence: str
+    default_params: dict[str, Any] | None
+    gain: float | None
+    interval: tuple[float, float] | None
+    beats_default: bool | None
+    beats_guessing: bool | None
+    edges: dict[str, str]
+    n_plausible: int | None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    __repr__ = __str__
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.sentence
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """A fitted search as far as a verdict needs it.
@@ -88,7 +126,7 @@ class Found:
     chosen : position of the chosen one.
     plausible : positions of those that may be the best, None where nothing tells.
     values : by parameter, the values that the user listed; without those that were drawn from distributions.
-    honest : the error of the search, None where it is not known.
+    error_score : the score of settings that could not be fitted.
     fitted : the chosen model, None where it was not fitted to all rows.
     """
 
@@ -100,7 +138,7 @@ class Found:
     values: Mapping[str, Sequence[Any]]
     groups: Array | None
     rule: Any
-    honest: ErrorEstimate | None = None
+    error_score: Any = np.nan
     fitted: Any = None
 
     @property
@@ -108,45 +146,96 @@ class Found:
         """The risks of all candidates, in the curve's own order."""
         return self.outcome.curve
 
+    @cached_property
+    def chosen_anew(self) -> tuple[float, Floats] | None:
+        """(what the best of many loses more for having been chosen, mean loss of each row by those chosen without it).
 
-def verdict_of(found: Found) -> str:
-    """One sentence: does tuning beat the estimator's own setting, is the grid too narrow, was the choice close."""
-    parts = [_about_guessing(found), _about_default(found), _about_edges(found), _about_others(found)]
+        On sets of rows drawn with replacement the best candidate is chosen anew, and what it loses more than the chosen
+        one is measured on the rows outside (Tsamardinos, Greasidou & Borboudakis 2018). None where rows say nothing
+        about the choice: with other rules than the minimum, and without losses of rows.
+        """
+        table = self.curve.left_out
+        if self.rule is not minimum or table is None or table.losses is None:
+            return None
+        theirs = table.losses[self.outcome.model_at(self.chosen)]
+        rows = np.flatnonzero(~np.isnan(theirs))
+        losses = table.losses[:, rows]
+        losses = losses[~np.isnan(losses).any(axis=1)]
+        weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        rng, worse = np.random.default_rng(0), []
+        sums, times = np.zeros(len(theirs)), np.zeros(len(theirs))
+        for _ in range(BAGS):
+            often = times_drawn(len(rows), groups, rng)
+            outside = np.where(often == 0, weight, 0.0)
+            if outside.sum() > 0:
+                best = int(np.argmin(losses @ (often * weight)))
+                worse.append(float((losses[best] - theirs[rows]) @ outside / outside.sum()))
+                sums[rows] += np.where(outside > 0, losses[best], 0.0)
+                times[rows] += outside > 0
+        with np.errstate(invalid="ignore"):
+            return (float(np.mean(worse)), sums / times) if worse else None
+
+
+def verdict_of(found: Found) -> Verdict:
+    """Does tuning beat the estimator's own setting, is the grid too narrow, was the choice close."""
+    own = own_setting(found.estimator, found.settings)
+    place = None if own is None else place_among(own, found.settings)
+    gain = None if own is None or _rejected(found, place) else _gain(found, place)
+    known = gain is not None and not np.isnan(gain.error)
+    over_guessing, edges = _beats_guessing(found), _edges(found)
+    parts = [
+        _about_guessing(found) if over_guessing is False else "",
+        "" if own is None else _about_default(found, own, place, gain),
+        *(edge_in_words(name, side, found.settings[found.chosen], found.values[name]) for name, side in edges.items()),
+        _about_others(found),
+    ]
     said = "; ".join(part for part in parts if part)
-    return f"{said[:1].upper()}{said[1:]}."
+    return Verdict(
+        sentence=f"{said[:1].upper()}{said[1:]}.",
+        default_params=own,
+        gain=None if gain is None else gain.value,
+        interval=gain.interval() if gain is not None and known else None,
+        beats_default=gain.interval()[0] > 0 if gain is not None and known else None,
+        beats_guessing=over_guessing,
+        edges=edges,
+        n_plausible=None if found.plausible is None else len(found.plausible),
+    )
+
+
+def _beats_guessing(found: Found) -> bool | None:
+    """Whether the chosen candidate is clearly better than the best constant, on the same rows; None if nobody knows."""
+    if found.outcome.constant is None:
+        return None
+    over = _difference(found, found.outcome.constant, 1.0)
+    return None if over is None or np.isnan(over.error) else over.interval()[0] > 0
 
 
 def _about_guessing(found: Found) -> str:
-    """Whether the search is better than predicting without X; empty where it is, or where nobody knows.
-
-    It is where all of the interval of `honest_score_` is on the better side.
-    """
-    loss, guessing = found.curve.loss, found.outcome.guessing
-    if found.honest is None or np.isnan(guessing):
-        return ""
-    try:
-        ends = found.honest.interval()
-    except ValueError:
-        return ""
-    shown = float(loss.reported(guessing))
-    greater_is_better = float(loss.reported(1.0)) < float(loss.reported(0.0))
-    ahead = min(ends) - shown if greater_is_better else shown - max(ends)
-    if ahead > RELATIVE_ROUNDING * abs(shown):
-        return ""
-    return f"nothing tried is clearly better than guessing ({loss.name} {numeral(shown, 3)})"
+    loss = found.curve.loss
+    shown = numeral(float(loss.reported(found.outcome.guessing)), 3)
+    return f"nothing tried is clearly better than guessing ({loss.name} {shown})"
 
 
-def _about_default(found: Found) -> str:
-    own = own_setting(found.estimator, found.settings)
-    if own is None:
-        return ""
-    place, name = place_among(own, found.settings), f"the estimator's own setting ({in_words(own)})"
+def _rejected(found: Found, place: int | None) -> bool:
+    """Whether the estimator's own setting was tried and could not be fitted."""
+    if place is None:
+        return found.outcome.untried == NOT_FITTED
+    curve, model = found.curve, found.outcome.model_at(place)
+    if curve.fold_scores is not None and np.all(curve.fold_scores[model] == found.error_score):
+        return True
+    return bool(np.isnan(curve.out_sample[model])) and found.outcome.reference is None
+
+
+def _about_default(found: Found, own: dict[str, Any], place: int | None, gain: Difference | None) -> str:
+    name = f"the estimator's own setting ({in_words(own)})"
+    if _rejected(found, place):
+        return f"{name} was rejected: {NOT_FITTED}"
     if place == found.chosen:
         return f"tuning brings nothing: {name} was chosen"
     dropped = "" if place is None else _about_drop(found, place, name)
     if dropped:
         return dropped
-    gain = _gain(found, place)
     if gain is None:
         return f"{name} was not tried: {found.outcome.untried or GRID_ALONE}"
     unit = found.curve.loss.name
@@ -167,7 +256,7 @@ def _about_default(found: Found) -> str:
         return f"{name} is better than what tuning found, by {amount}"
     if gain.value > 0:
         return f"tuning may be no better than {name}: the gain is {amount}"
-    elsewhere = "on rows that it did not choose by, " if _chooses_anew(found) else ""
+    elsewhere = "" if found.chosen_anew is None else "on rows that it did not choose by, "
     return f"tuning does not beat {name}: {elsewhere}it did worse by {amount}"
 
 
@@ -177,8 +266,6 @@ def _about_drop(found: Found, place: int, name: str) -> str:
     race = curve.race
     if not isinstance(race, RaceRecord) or found.outcome.reference is not None or race.reason[model] == REMAINED:
         return ""
-    if np.isnan(race.gap[model]):
-        return f"{name} could not be tried"
     amount = f"{numeral(float(race.gap[model]), 2)} ± {numeral(float(race.error[model]), 2)} ({curve.loss.name})"
     n = int(race.n_splits[model])
     met = f"{n} {race.unit}{'s' if n != 1 else ''}"
@@ -192,76 +279,49 @@ def _about_drop(found: Found, place: int, name: str) -> str:
 def _gain(found: Found, place: int | None) -> Difference | None:
     """By how much the chosen candidate is better than the estimator's own setting; None where that was not tried."""
     outcome, curve = found.outcome, found.curve
-    chosen, table = outcome.model_at(found.chosen), curve.left_out
+    chosen, table, own = outcome.model_at(found.chosen), curve.left_out, outcome.reference
     model = None if place is None else outcome.model_at(place)
-    own = outcome.reference
     if own is None and model is not None and table is not None:
         own = table.take(np.array([model]))
-    if own is not None and table is not None:
-        if own.losses is not None and table.losses is not None:
-            plain = difference_of_rows(own.losses[0], table.losses[chosen], table.weight, found.groups, WIDENING)
-            if plain.error == 0:
-                return plain
-            return _corrected(found, own.losses[0], table.losses[chosen], plain)
-        if own.fold_risks is not None and table.fold_risks is not None and len(table.fold_risks) > 1:
-            return difference_of_folds(own.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
-    if model is None:
-        return None
+    over = None if own is None else _difference(found, own, WIDENING)
+    if over is not None or model is None:
+        return over
     return Difference(float(curve.out_sample[model] - curve.out_sample[chosen]), float("nan"), 1.0)
 
 
-def _corrected(found: Found, own: Floats, theirs: Floats, plain: Difference) -> Difference:
-    """The gain corrected for having chosen the best of many on the same rows: bootstrap-bias-corrected.
+def _difference(found: Found, rival: LeftOut, widening: float) -> Difference | None:
+    """By how much the chosen candidate is better than one other model; None where they cannot be paired.
 
-    On sets of rows drawn with replacement the best candidate is chosen anew, and what it loses more than the chosen one
-    is measured on the rows outside (Tsamardinos, Greasidou & Borboudakis 2018). The error is that of the plain gain, or
-    that of all these choices where it is larger: a candidate that hardly differs from the estimator's own setting says
-    little about others that might have been chosen. Other rules than the minimum keep the plain gain.
+    Corrected for having chosen the best of many on the same rows, see `Found.chosen_anew`. The error is that of the
+    plain difference, or that of all candidates chosen anew where it is larger: a candidate that hardly differs from
+    the rival says little about others that might have been chosen.
     """
     table = found.curve.left_out
-    assert table is not None
-    assert table.losses is not None
-    rows = np.flatnonzero(~np.isnan(own) & ~np.isnan(theirs))
-    losses = table.losses[:, rows]
-    losses = losses[~np.isnan(losses).any(axis=1)]
-    if not _chooses_anew(found) or len(rows) < 2:
-        return plain
-    weight = np.ones(len(rows)) if table.weight is None else table.weight[rows]
-    groups = None if found.groups is None else found.groups[rows]
-    rng, worse = np.random.default_rng(0), []
-    sums, times = np.zeros(len(rows)), np.zeros(len(rows))
-    for _ in range(BAGS):
-        often = times_drawn(len(rows), groups, rng)
-        outside = np.where(often == 0, weight, 0.0)
-        if outside.sum() > 0:
-            best = int(np.argmin(losses @ (often * weight)))
-            worse.append(float((losses[best] - theirs[rows]) @ outside / outside.sum()))
-            sums += np.where(outside > 0, losses[best], 0.0)
-            times += outside > 0
-    if not worse:
-        return plain
-    with np.errstate(invalid="ignore"):
-        of_choices = difference_of_rows(
-            own[rows], sums / times, None if table.weight is None else weight, groups, WIDENING
-        )
-    wider = of_choices if of_choices.error > plain.error else plain
-    return replace(wider, value=plain.value - float(np.mean(worse)))
+    chosen = found.outcome.model_at(found.chosen)
+    if table is not None and rival.losses is not None and table.losses is not None:
+        own, weight = rival.losses[0], table.weight
+        plain = difference_of_rows(own, table.losses[chosen], weight, found.groups, widening)
+        if plain.error == 0 or found.chosen_anew is None:
+            return plain
+        worse, losses = found.chosen_anew
+        of_choices = difference_of_rows(own, losses, weight, found.groups, widening)
+        return replace(of_choices if of_choices.error > plain.error else plain, value=plain.value - worse)
+    if table is None or rival.fold_risks is None or table.fold_risks is None or len(table.fold_risks) < 2:
+        return None
+    return difference_of_folds(rival.fold_risks[:, 0], table.fold_risks[:, chosen], _test_share(table))
 
 
-def _chooses_anew(found: Found) -> bool:
-    """Whether the gain is measured on rows by which the choice, made anew, was not made."""
-    table = found.curve.left_out
-    return found.rule is minimum and table is not None and table.losses is not None
-
-
-def _about_edges(found: Found) -> str:
-    setting = found.settings[found.chosen]
-    said = [
-        edge_in_words(found.estimator, name, setting[name], found.values[name], found.curve.n_samples, found.fitted)
+def _edges(found: Found) -> dict[str, str]:
+    """By parameter, the side on which values beyond those tried may be better; nowhere if nothing could be better."""
+    curve, setting = found.curve, found.settings[found.chosen]
+    if curve.out_sample[found.outcome.model_at(found.chosen)] - curve.loss.range[0] <= RELATIVE_ROUNDING:
+        return {}
+    sides = {
+        name: edge(found.estimator, name, setting[name], found.values[name], curve.n_samples, found.fitted)
         for name in setting
         if name in found.values
-    ]
-    return "; ".join(text for text in said if text)
+    }
+    return {name: side for name, side in sides.items() if side}
 
 
 def _about_others(found: Found) -> str:

@@ -86,7 +86,7 @@ def answers_of(search: Any, rename: Rename) -> list[Answer]:
     if hasattr(search, "plausible_"):
         answers.append(Answer("As good", *_as_good(search, rename)))
     if hasattr(search, "verdict_"):
-        answers.append(Answer("Tuning gained", without_steps(search.verdict_)))
+        answers.append(Answer("Tuning gained", without_steps(str(search.verdict_))))
     return answers
 
 
