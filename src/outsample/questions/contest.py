@@ -37,6 +37,8 @@ from outsample.running.threads import one_blas_thread
 MEASURED_ORDER = (
     "These models have no natural order of complexity; they are ordered by their optimism on permuted labels."
 )
+# Why the estimator's own setting was not tried beside the candidates, where it was rejected.
+NOT_FITTED = "it cannot be fitted to these data"
 
 
 @dataclass(frozen=True, eq=False)

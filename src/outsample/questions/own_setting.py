@@ -27,7 +27,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, with_params
 from outsample.evidence.rows import FoldFits, FoldJudge
 from outsample.problem import Problem, Question
-from outsample.questions.contest import Outcome, problems_of
+from outsample.questions.contest import NOT_FITTED, Outcome, problems_of
 from outsample.running.arrays import Floats
 from outsample.running.progress import silent
 
@@ -52,7 +52,6 @@ LARGE = "it is so much larger than the candidates that it would cost as much as 
 UNLIMITED = f"on more than {MANY_ROWS} rows a tree without limits would cost many times as much as the whole search"
 BUDGET = "the race has a budget, which is for the grid"
 NO_LOSSES = "no losses of single rows were kept, by which it could be compared"
-NOT_FITTED = "it cannot be fitted to these data"
 NOT_ALIKE = "it takes other evidence than the candidates, with which it cannot be compared"
 
 

@@ -18,7 +18,7 @@ from outsample.curve.left_out import LARGEST_TABLE
 from outsample.curve.risk_curve import Rule
 from outsample.data.learners import FitError
 from outsample.data.tables import Table
-from outsample.evidence.guess import guess_left_out
+from outsample.evidence.rows import guess_left_out
 from outsample.problem import Question, ask
 from outsample.questions.contest import Outcome, choice, judged, outcome_of, problems_of
 from outsample.questions.endless import Endless, scan

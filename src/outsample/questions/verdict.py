@@ -16,9 +16,8 @@ from outsample.curve.race_record import ALIKE, CLOSE, REMAINED, RaceRecord
 from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.questions.candidates import own_setting, place_among
-from outsample.questions.contest import Outcome
+from outsample.questions.contest import NOT_FITTED, Outcome
 from outsample.questions.grid_edges import edge, edge_in_words
-from outsample.questions.own_setting import NOT_FITTED
 from outsample.rules import minimum
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
