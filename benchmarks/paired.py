@@ -20,30 +20,32 @@ from pathlib import Path
 import numpy as np
 from measuring import table
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample.curve.paired import difference_of_rows, widening
 from outsample.curve.plausible import plausible_models
+from outsample.data.stability import share_of_training
 
-SIZES = (100, 300)
+SIZES = (50, 100, 300)
 CASES = {
     "tree": (DecisionTreeClassifier(random_state=0), True),
     "tree of 4 leaves": (DecisionTreeClassifier(max_leaf_nodes=4, random_state=0), True),
     "5 neighbours": (KNeighborsClassifier(5), True),
     "logistic": (LogisticRegression(), True),
     "linear regression": (LinearRegression(), False),
+    "lasso, pure noise": (Lasso(0.1), False),
     "regression tree": (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), False),
 }
 LEFT, RIGHT, BOTH = slice(0, 3), slice(3, 6), slice(0, 6)
 
 
-def data(n: int, classes: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Six columns: y depends on the first three as on the last three."""
+def data(n: int, classes: bool, rng: np.random.Generator, noise: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Six columns: y depends on the first three as on the last three, or on none."""
     X = rng.standard_normal((n, 6))
-    signal = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] + X[:, 4] * X[:, 5]
+    signal = 0.0 if noise else X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] + X[:, 4] * X[:, 5]
     y = signal + rng.standard_normal(n)
     return X, (y > 0).astype(int) if classes else y
 
@@ -63,9 +65,9 @@ def rejections(learner, classes: bool, n: int, data_sets: int) -> list[float]:
     """Shares of data sets: p below 0.05 as reported, below 0.05 without the correction, both plausible."""
     found = []
     for number in range(data_sets):
-        X, y = data(n, classes, np.random.default_rng([n, number]))
+        X, y = data(n, classes, np.random.default_rng([n, number]), isinstance(learner, Lasso))
         losses = left_out([(learner, LEFT), (learner, RIGHT)], X, y, classes, number)
-        factor = widening(n, 0.9 * n)
+        factor = widening(n, 0.9 * n, share_of_training(learner))
         p = [difference_of_rows(*losses, None, None, f).pvalue for f in (factor, 1.0)]
         found.append([p[0] < 0.05, p[1] < 0.05, plausible_models(losses, widening=factor).all()])
     return np.mean(found, axis=0).tolist()
@@ -81,7 +83,7 @@ def coverage(n: int, data_sets: int) -> list[float]:
         wrong = [np.mean(clone(tree).fit(X, y).predict(X_new) != y_new) for tree in (full, small)]
         true.append(wrong[0] - wrong[1])
         losses = left_out([(full, BOTH), (small, BOTH)], X, y, True, number)
-        found.append(difference_of_rows(*losses, None, None, widening(n, 0.9 * n)).interval())
+        found.append(difference_of_rows(*losses, None, None, widening(n, 0.9 * n, share_of_training(full))).interval())
     low, high = np.array(found).T
     return [float(np.mean((low <= np.mean(true)) & (np.mean(true) <= high)))]
 

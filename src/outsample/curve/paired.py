@@ -3,8 +3,12 @@
 The rows tell how far a difference of means is off, given the fitted models. From one data set to the next it varies
 more, because all rows are judged by models that share training rows. Nadeau & Bengio (2003) allow for that by counting
 the training rows as a second sample: with σ² the variance of a row's difference, n rows tested and m rows in a training
-set, the variance of the mean is σ² (1/n + 1/m). They derived it for random splits; that it is about right for folds
-is shown by `benchmarks/paired.py`, whatever the learners.
+set, the variance of the mean is σ² (1/n + 1/m). They derived it for random splits. For folds that is more than needed:
+with σ² (1/n + c/m), c that of the learners (`data.stability`), tests of equally good learners keep their level, as
+`benchmarks/paired.py` shows.
+
+The difference is that of the learners, averaged over training sets of this size. The models fitted to these very data
+may differ by more or less.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from outsample.curve.left_out import effective_number, of_units, telling_rows
+from outsample.curve.left_out import effective_number, of_units
 from outsample.running.arrays import Array, Floats
 
 
@@ -49,9 +53,9 @@ class Difference:
         return float(2 * stats.t.sf(abs(self.value) / self.error, self.freedom))
 
 
-def widening(n_tested: int, n_train: float) -> float:
-    """Factor by which the error of a difference exceeds what its rows tell, √(1 + n/m)."""
-    return math.sqrt(1 + n_tested / n_train)
+def widening(n_tested: int, n_train: float, share: float = 1.0) -> float:
+    """Factor by which the error of a difference exceeds what its rows tell, √(1 + share · n/m)."""
+    return math.sqrt(1 + share * n_tested / n_train)
 
 
 def difference_of_rows(
@@ -79,11 +83,9 @@ def difference_of_rows(
     if m <= 1:
         return Difference(value, math.nan, 1.0)
     error = math.sqrt(float(np.square(parts).sum()) * m / (m - 1)) * factor
-    # Of a thousand rows on which two classifiers differ in five, five count.
-    freedom = max(1.0, float(telling_rows(counted[None])[0]) - 1)
     # Where all differ by the same, one more row that differs by as much the other way is thought of.
     floor = float(np.abs(counted).max()) * factor
-    return Difference(value, max(error, floor), freedom)
+    return Difference(value, max(error, floor), m - 1)
 
 
 def difference_of_folds(first: Floats, second: Floats, test_share: float) -> Difference:

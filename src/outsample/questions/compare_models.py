@@ -18,7 +18,7 @@ from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows, holm, widening
 from outsample.curve.plausible import plausible_by_folds, plausible_models
 from outsample.curve.risk_curve import RiskCurve
-from outsample.data.stability import variance_factor
+from outsample.data.stability import share_of_training, variance_factor
 from outsample.data.tables import Table
 from outsample.evidence.learners import Judged, left_out_by_learners
 from outsample.losses.choice import LossLike
@@ -47,6 +47,7 @@ class ModelComparison:
     names : what the learners are called.
     n_fits, seconds : what each learner took, (models,): fits inside searches counted, wall time.
     train_size : rows of a training set, on average.
+    shares : how much of the correction for shared training rows each learner needs, see `data.stability`.
     groups : (n,) rows that belong together, None where each is alone.
     call : the Python code that gives it again, with X and y as the user has them.
 
@@ -67,6 +68,7 @@ class ModelComparison:
     n_fits: tuple[int, ...]
     seconds: tuple[float, ...]
     train_size: float
+    shares: tuple[float, ...]
     groups: Array | None = None
     call: str = ""
 
@@ -78,8 +80,9 @@ class ModelComparison:
     @property
     def plausible(self) -> list[str]:
         """The learners that may be the best, at level 0.95; see `GridSearch.plausible_`."""
-        table, factor = self._left_out, self._widening
+        table = self._left_out
         if table.losses is not None:
+            factor = self._widening(max(self.shares))
             found = plausible_models(table.losses, table.weight, self.groups, level=LEVEL, widening=factor)
         else:
             assert table.fold_risks is not None
@@ -114,8 +117,9 @@ class ModelComparison:
     def differences(self) -> pd.DataFrame:
         """All pairs of learners: by how much the error of the first exceeds that of the second.
 
-        Paired: what both lose alike on a row cancels. Corrected for resampling: all rows are judged by models that
-        share training rows, so that a difference varies more over data sets than its rows tell, see
+        It is the difference of the learners, averaged over training sets of this size, not that of the models fitted to
+        these very data. Paired: what both lose alike on a row cancels. Corrected for resampling: all rows are judged by
+        models that share training rows, so that a difference varies more over data sets than its rows tell, see
         `outsample.curve.paired`.
 
         Returns
@@ -142,7 +146,8 @@ class ModelComparison:
         table = self._left_out
         if table.losses is not None:
             rows = table.losses[first], table.losses[second]
-            found = difference_of_rows(*rows, table.weight, self.groups, self._widening)
+            factor = self._widening(float(np.mean([self.shares[first], self.shares[second]])))
+            found = difference_of_rows(*rows, table.weight, self.groups, factor)
         else:
             assert table.fold_risks is not None
             found = difference_of_folds(table.fold_risks[:, first], table.fold_risks[:, second], self._test_share)
@@ -160,10 +165,9 @@ class ModelComparison:
         assert self.curve.left_out is not None
         return self.curve.left_out
 
-    @property
-    def _widening(self) -> float:
+    def _widening(self, share: float) -> float:
         known = ~np.isnan(self._left_out.losses).any(axis=0)
-        return widening(int(known.sum()), self.train_size)
+        return widening(int(known.sum()), self.train_size, share)
 
     @property
     def _test_share(self) -> float:
@@ -210,7 +214,14 @@ class ModelComparison:
             ).rstrip()
             for row in [headings, *rows]
         ]
-        return "\n".join([*lines, self.sentence, f"estimates {self.curve.estimand}", *self.curve.notes])
+        return "\n".join([*lines, self.sentence, *self._about_estimates(), *self.curve.notes])
+
+    def _about_estimates(self) -> list[str]:
+        about = f"estimates {self.curve.estimand}"
+        if len(self.names) == 1:
+            return [about]
+        rows = f"{self.train_size:.0f} rows"
+        return [about, f"differences are those of the learners, averaged over training sets of {rows}"]
 
     __repr__ = __str__
 
@@ -303,6 +314,7 @@ def compare_models(
         n_fits=judged.n_fits,
         seconds=judged.seconds,
         train_size=float(np.mean([len(fold.train) for fold in splits.folds])),
+        shares=tuple(share_of_training(model) for model in models.values()),
         groups=problems[0].groups,
         call=_call(models, scoring, cv, random_state),
     )
