@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neighbors import NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 
 from outsample import audit
@@ -199,3 +199,39 @@ def test_bad_input():
         audit(lambda X, y: 0.5, X, y, loss="log")
     with pytest.raises(ValueError, match="for numbers"):
         audit(lambda X, y: 0.5, X, list("ababab"), loss="squared")
+
+
+def test_imbalance_hides_no_leak():
+    """With 25 % positives one neighbour errs more than the best constant, which made up for a leak."""
+    n_neighbors = 1
+
+    def leaky(X, y):
+        best = SelectKBest(f_classif, k=5).fit_transform(X, y)
+        return 1 - cross_val_score(KNeighborsClassifier(n_neighbors), best, y, cv=FOLDS).mean()
+
+    def without_the_leak(X, y):
+        inside = make_pipeline(SelectKBest(f_classif, k=5), KNeighborsClassifier(n_neighbors))
+        return 1 - cross_val_score(inside, X, y, cv=FOLDS).mean()
+
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 40)), rng.permutation(np.repeat([0, 1], [45, 15]))
+        leak, fair = (audit(each, X, y, n_draws=20, random_state=seed) for each in (leaky, without_the_leak))
+        found.append([leak.honest, fair.honest])
+        assert leak.optimism > 0
+        assert "random labels of equal classes" in leak.sentence
+    assert not np.array(found)[:, 0].any()
+    assert np.array(found)[:, 1].all()
+
+
+def test_equal_classes_numbers_and_groups_are_not_balanced():
+    X, y = noise(n=20, p=3)
+    assert audit(lambda X, y: 0.5, X, y).balanced_draws is None
+    assert audit(lambda X, y: 1.0, X, np.linspace(0, 1, 20) ** 2).balanced_draws is None
+    unequal = np.repeat([0, 1], [15, 5])
+    assert audit(lambda X, y: 0.5, X, unequal, groups=np.arange(20) // 2).balanced_draws is None
+    seen = []
+    found = audit(lambda X, y: seen.append(y.mean()) or 0.5, X, unequal, n_draws=7)
+    assert len(found.balanced_draws) == 7
+    assert seen == [0.25] * 8 + [0.5] * 7

@@ -3,6 +3,10 @@
 On permuted labels no honest procedure reports, on average, an error below the no-information rate, the error of the
 best constant guess. A lower one shows a leak: features chosen on all rows before the folds, tuning on the test set,
 copies of rows on both sides of a split.
+
+Where classes are unequal many an honest procedure reports more than that rate, which a leak may only bring down to it.
+On labels of which every class has as many rows nothing honest is below chance, and nothing hides: the same procedure is
+run on these too.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import html
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,13 +31,15 @@ from outsample.losses.choice import NAMED, LossLike
 from outsample.questions.significance import at_least, pvalue_of
 from outsample.resampling.labels import LabelDraws
 from outsample.resampling.schemes import SchemeLike, choose_scheme
-from outsample.running.arrays import Floats
+from outsample.running.arrays import Array, Floats
 from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 
 Procedure = Callable[[Any, Any], Any]
 
-# Level of the one-sided t test of whether the shortfall could be chance.
+# Level of the one-sided t tests of whether a shortfall could be chance, of all of them together.
 LEVEL = 0.01
+# Address of the labels of equal classes below that of label draws.
+BALANCED = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +51,7 @@ class Audit:
     reported : the error it reports on the real labels.
     no_information : the error of the best constant guess.
     shortfall : no-information rate minus the mean error it reports on permuted labels; negative where that is above.
+        Where classes are unequal and it is more, the shortfall on labels of equal classes, in units of their rate.
     optimism : the shortfall where it is positive, else 0: an honest procedure may report more than the best constant.
     corrected : reported + optimism.
     pvalue : share of arrangements of the labels on which it reports no more than on the real ones; small where the
@@ -52,6 +59,8 @@ class Audit:
     honest : whether the shortfall could be chance, at level 0.01.
     monte_carlo_error : standard error of the shortfall over permutations.
     draws : (draws,) the error it reports on each permutation.
+    balanced_draws : (draws,) the error it reports on random labels of equal classes; None where classes are equal,
+        where labels are numbers, and where only some labels may change places.
     seconds : wall time.
 
     Examples
@@ -73,6 +82,7 @@ class Audit:
     honest: bool
     monte_carlo_error: float
     draws: Floats = field(repr=False)
+    balanced_draws: Floats | None = field(default=None, repr=False)
     seconds: float = 0.0
 
     @property
@@ -80,6 +90,8 @@ class Audit:
         """The finding in plain words."""
         seen = f"On shuffled labels, where {numeral(self.no_information, 3)} is the best possible, "
         seen += f"the procedure reports {numeral(float(self.draws.mean()), 3)} on average"
+        if self.balanced_draws is not None:
+            seen += f", and {numeral(float(self.balanced_draws.mean()), 3)} on random labels of equal classes"
         if self.honest:
             return (
                 f"{seen}: no sign of a leak. Its {numeral(self.reported, 3)} on the real labels {self._signal()} "
@@ -103,7 +115,9 @@ class Audit:
             *("reported", "no_information", "shortfall", "optimism", "corrected", "pvalue"),
             *("honest", "monte_carlo_error", "seconds", "sentence"),
         )
-        return {name: getattr(self, name) for name in plain} | {"draws": self.draws.tolist()}
+        balanced = None if self.balanced_draws is None else self.balanced_draws.tolist()
+        drawn = {"draws": self.draws.tolist(), "balanced_draws": balanced}
+        return {name: getattr(self, name) for name in plain} | drawn
 
     def plot(self, ax: Any = None) -> Any:
         """What the procedure reports on shuffled labels, and on the real ones; returns the matplotlib Axes."""
@@ -134,7 +148,7 @@ def audit(
     scheme: SchemeLike = None,
     block_size: int | None = None,
 ) -> Audit:
-    """Audit a validation procedure by running it on permuted labels.
+    """Audit a validation procedure by running it on permuted labels; where classes are unequal, on equal ones too.
 
     Parameters
     ----------
@@ -171,26 +185,63 @@ def audit(
     allowed = choose_scheme(own.codes, groups, scheme, block_size)
     labels = LabelDraws(allowed, own.codes, count, child_seed(seed_sequence(random_state), LABEL_DRAWS))
     draws = np.array([run(own.labels_of(codes)) for codes in labels])
-    return _audit(reported, draws, rate, labels.exhaustive, time.perf_counter() - start)
+    free = groups is None and scheme is None and block_size is None
+    equal = _equal_classes(y, own.codes, loss, no_information) if free else None
+    balanced, chance = None, rate
+    if equal is not None:
+        chance = 1 - float(np.bincount(equal).max()) / len(equal)
+        seed = child_seed(seed_sequence(random_state), LABEL_DRAWS, BALANCED)
+        arranged = LabelDraws(choose_scheme(equal, None, None, None), equal, count, seed)
+        balanced = np.array([run(own.labels_of(codes)) for codes in arranged])
+    found = _audit(reported, draws, rate, labels.exhaustive, balanced, chance)
+    return replace(found, seconds=time.perf_counter() - start)
 
 
-def _audit(reported: float, draws: Floats, rate: float, exhaustive: bool, seconds: float) -> Audit:
-    """The audit of a procedure that reported `draws` on permuted labels and has the no-information rate `rate`."""
-    shortfall = rate - float(draws.mean())
-    error = float(draws.std(ddof=1)) / math.sqrt(len(draws))
-    optimism = max(0.0, shortfall)
+def _equal_classes(y: ArrayLike, codes: Array, loss: LossLike, no_information: float | None) -> Array | None:
+    """Labels of the classes of y, as many of each; None where they are so already, and where labels are numbers."""
+    counts = np.bincount(codes)
+    named = loss is not None or no_information is not None
+    classes = loss == "zero-one" if named else not looks_real(np.asarray(y))
+    if not classes or len(counts) < 2 or counts.max() - counts.min() <= 1:
+        return None
+    return np.arange(len(codes)) % len(counts)
+
+
+def _audit(
+    reported: float, draws: Floats, rate: float, exhaustive: bool, balanced: Floats | None, chance: float
+) -> Audit:
+    """The audit of a procedure that reported `draws` on permuted labels, where the no-information rate is `rate`.
+
+    And `balanced` on labels of equal classes, where that rate is `chance`.
+    """
+    tests = 1 if balanced is None else 2
+    shortfall, error, by_chance = _shortfall(draws, rate, LEVEL / tests)
+    honest, more = by_chance, shortfall
+    if balanced is not None:
+        apart, _, by_chance = _shortfall(balanced, chance, LEVEL / tests)
+        honest = honest and by_chance
+        if not by_chance:
+            more = max(shortfall, apart * rate / chance)
+    optimism = max(0.0, more)
     return Audit(
         reported=reported,
         no_information=rate,
-        shortfall=shortfall,
+        shortfall=more,
         optimism=optimism,
         corrected=reported + optimism,
         pvalue=pvalue_of(int(at_least(-draws, -reported).sum()), len(draws), exhaustive),
-        honest=shortfall <= error * stats.t.ppf(1 - LEVEL, len(draws) - 1) + 1e-12 * abs(rate),
+        honest=honest,
         monte_carlo_error=error,
         draws=draws,
-        seconds=seconds,
+        balanced_draws=balanced,
     )
+
+
+def _shortfall(draws: Floats, rate: float, level: float) -> tuple[float, float, bool]:
+    """(how far the mean of the draws is below a rate, its standard error, whether that could be chance)."""
+    shortfall, error = rate - float(draws.mean()), float(draws.std(ddof=1)) / math.sqrt(len(draws))
+    limit = error * float(stats.t.ppf(1 - level, len(draws) - 1)) + 1e-12 * abs(rate)
+    return shortfall, error, shortfall <= limit
 
 
 def _no_information(y: ArrayLike, loss: LossLike) -> float:
