@@ -77,6 +77,7 @@ from outsample.questions.search import RandomizedSearch as RandomizedSearch
 from outsample.questions.significance import permutation_test as permutation_test
 from outsample.questions.split import Parts as Parts
 from outsample.questions.split import SealedTest as SealedTest
+from outsample.questions.split import seal as seal
 from outsample.questions.split import split as split
 from outsample.questions.validate import Validation as Validation
 from outsample.questions.validate import validate as validate

@@ -337,7 +337,7 @@ def test_refused_methods_say_which_to_use(classifier):
 
 def test_what_it_says(classifier):
     found = evaluate(classifier, X[TEST], NAMES[TEST])
-    assert "60 rows that the model has not seen" in str(found)
+    assert "60 rows that are taken to be new to the model" in str(found)
     assert "interval" in str(found)
     assert isinstance(found, outsample.ErrorEstimate)
     assert found.to_dict()["in_sample"] is None

@@ -149,6 +149,26 @@ def test_reaching_the_quantile_itself_would_exceed_the_level():
         assert np.mean(values >= quantile) == pytest.approx(level + 1 / 20)
 
 
+@pytest.mark.parametrize("n", [5, 25])
+@pytest.mark.parametrize("level", [0.02, 0.05, 0.2, 0.5])
+def test_two_sided_critical_values_against_the_pvalue(n, level):
+    """p ≤ level exactly where the statistic reaches one of them: tried at every value the statistic could have had."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 1)), rng.normal(size=n)
+
+    def correlation(X, y):
+        return np.corrcoef(np.ravel(X), y)[0, 1]
+
+    options = {"statistic": correlation, "n_draws": 200, "alternative": "two-sided", "random_state": 0}
+    result = permutation_test(None, X, y, **options)
+    values = result.null if result.exact else np.append(result.null, result.statistic)
+    low, high = result.critical_value(level)
+    assert low < high
+    for value in np.unique(values):
+        tail = min((values >= value - 1e-12).mean(), (values <= value + 1e-12).mean())
+        assert (value <= low + 1e-12 or value >= high - 1e-12) == (min(1, 2 * tail) <= level + 1e-12)
+
+
 def test_critical_value_against_the_pvalue():
     X, y = data(25)
     for seed in range(5):

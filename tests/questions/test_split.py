@@ -12,7 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.stats import binomtest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import outsample
 from outsample import split
@@ -100,7 +109,9 @@ def test_test_set_is_evaluated_and_nothing_else(parts, model):
     rest = np.setdiff1d(np.arange(203), np.concatenate([parts.train_rows, parts.validation_rows]))
     found = parts.test.evaluate(model)
     assert found.out_sample == np.mean(model.predict(X[rest]) != NAMES[rest])
-    assert [name for name in dir(parts.test) if not name.startswith("_")] == ["evaluate", "n_looks"]
+    assert [name for name in dir(parts.test) if not name.startswith("_")] == [
+        *("evaluate", "judge", "n_looks", "publish")
+    ]
     with pytest.raises(TypeError, match="sealed"):
         list(parts.test)
 
@@ -199,3 +210,101 @@ def test_bad_input_is_named(change, message):
 
 def test_names_are_public():
     assert {"split", "evaluate", "Parts", "SealedTest", "Evaluation"} <= set(dir(outsample))
+
+
+CONTINUOUS = RNG.normal(size=(80, 3))
+BINARY = (CONTINUOUS[:, 0] + RNG.normal(size=80) > 0).astype(int)
+OWN = [
+    KNeighborsClassifier(),
+    SVC(),
+    GaussianProcessClassifier(),
+    make_pipeline(StandardScaler(), KNeighborsClassifier()),
+    VotingClassifier([("k", KNeighborsClassifier()), ("l", LogisticRegression())]),
+    outsample.GridSearch(LogisticRegression(), {"C": [0.1, 1]}, random_state=0),
+    outsample.GridSearch(LogisticRegression(), {"C": [0.1, 1]}, cv=3),
+]
+
+
+@pytest.mark.parametrize("learner", OWN, ids=lambda learner: type(learner).__name__)
+def test_a_model_that_kept_sealed_rows_is_refused(learner):
+    test = outsample.seal(CONTINUOUS[:20], BINARY[:20])
+    with pytest.raises(ValueError, match="fitted to at least .* of the 20 rows of the test set"):
+        test.evaluate(clone(learner).fit(CONTINUOUS, BINARY))
+    assert test.n_looks == 0
+    assert test.evaluate(clone(learner).fit(CONTINUOUS[20:], BINARY[20:])).looks == 1
+
+
+def test_rows_that_are_the_same_by_chance_are_no_proof():
+    iris_X, iris_y = load_iris(return_X_y=True)
+    for seed in range(5):
+        parts = split(iris_X, iris_y, random_state=seed)
+        parts.test.evaluate(KNeighborsClassifier().fit(parts.X_train, parts.y_train))
+    few = RNG.integers(0, 3, (300, 3)).astype(float)
+    labels = RNG.integers(0, 2, 300)
+    assert outsample.seal(few[:60], labels[:60]).evaluate(KNeighborsClassifier().fit(few[60:], labels[60:])).looks == 1
+
+
+def test_no_model_is_said_not_to_have_seen_the_rows():
+    test = outsample.seal(CONTINUOUS[:20], BINARY[:20])
+    found = test.evaluate(LogisticRegression().fit(CONTINUOUS, BINARY))
+    assert "has not seen" not in str(found)
+    assert "taken to be new to the model" in str(found)
+
+
+@pytest.mark.parametrize("loss", [None, "log"])
+def test_predictions_are_judged_as_their_model_is(loss):
+    names = np.array(["no", "yes"])[BINARY]
+    model = LogisticRegression().fit(CONTINUOUS[20:], names[20:])
+    test = outsample.seal(pd.DataFrame(CONTINUOUS[:20]), list(names[:20]))
+    published = test.publish()
+    assert published.equals(pd.DataFrame(CONTINUOUS[:20]))
+    table = published.to_numpy()
+    judged = test.judge(model.predict(table) if loss is None else model.predict_proba(table), loss)
+    expected = outsample.evaluate(model, CONTINUOUS[:20], names[:20], loss)
+    assert judged.out_sample == expected.out_sample
+    assert judged.standard_error == pytest.approx(expected.standard_error)
+    assert judged.looks == test.n_looks == 1
+
+
+def test_real_predictions_are_judged():
+    test = outsample.seal(X[:30], REAL[:30])
+    published = test.publish()
+    published[:] = 0.0
+    assert test.publish().tolist() == X[:30].tolist()
+    assert test.judge(np.zeros(30)).out_sample == pytest.approx(np.mean(REAL[:30] ** 2))
+    assert test.judge(np.zeros((30, 1)), "absolute").out_sample == pytest.approx(np.mean(np.abs(REAL[:30])))
+    for bad, message in (
+        (np.zeros(29), "one for each of the 30 published rows, there are 29"),
+        (1.0, "there are none"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            test.judge(bad)
+    with pytest.raises(ValueError, match="a column for each of the 2 classes of y, there are 3"):
+        outsample.seal(X[:30], np.arange(30) % 2).judge(np.ones((30, 3)))
+    assert test.n_looks == 2
+
+
+def test_intervals_of_all_looks_hold_together():
+    """The chances of missing add up to 1 − level: against the exact interval of each look, and by simulation."""
+    y = np.arange(200) % 2
+    test = outsample.seal(np.zeros((200, 1)), y)
+    said = np.where(np.arange(200) < 30, 1 - y, y)
+    for k in range(1, 5):
+        found = test.judge(said)
+        alone = binomtest(30, 200).proportion_ci(1 - 0.05 * 6 / (np.pi * k) ** 2)
+        np.testing.assert_allclose(found.interval(0.95), (alone.low, alone.high))
+    rng, missed = np.random.default_rng(0), 0
+    for _ in range(60):
+        labels = rng.integers(0, 2, 100)
+        test = outsample.seal(np.zeros((100, 1)), labels)
+        found = [test.judge(rng.integers(0, 2, 100)).interval(0.8) for _ in range(8)]
+        missed += any(not low <= 0.5 <= high for low, high in found)
+    assert missed <= 0.2 * 60
+
+
+def test_looks_at_a_table_of_ones_own_are_counted_in_a_file(tmp_path):
+    file = tmp_path / "looks"
+    outsample.seal(X[:30], REAL[:30], file).judge(np.zeros(30))
+    assert outsample.seal(X[:30], REAL[:30], file=file).n_looks == 1
+    with pytest.raises(ValueError, match="begun with other test set"):
+        outsample.seal(X[:29], REAL[:29], file)

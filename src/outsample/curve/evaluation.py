@@ -58,7 +58,7 @@ class Evaluation(ErrorEstimate):
 
         Parameters
         ----------
-        level : wanted coverage.
+        level : wanted coverage; of a sealed test set, of the intervals of all looks together.
         method : None for the one that fits the loss.
             "exact" is the interval of Clopper & Pearson (1934) for the share of wrong predictions: its coverage is at
             least `level`. With weights or groups it is taken at the effective number of rows (Korn & Graubard 1998).
@@ -72,6 +72,9 @@ class Evaluation(ErrorEstimate):
             `level` for any n and any distribution.
         """
         level = probability("level", level)
+        if self.looks is not None:
+            # The shares 6/(π²k²) of all looks k = 1, 2, … add up to one.
+            level = 1 - (1 - level) * 6 / (math.pi * self.looks) ** 2
         chosen = self.method if method is None else one_of("method", method, METHODS)
         low, high = getattr(self, f"_{chosen}_interval")(level)
         return max(low, self.limits[0]), min(high, self.limits[1])
@@ -140,4 +143,6 @@ class Evaluation(ErrorEstimate):
         else:
             first += f", 95 % interval {numeral(low)} to {numeral(high)} ({self.method})"
         rows = "1 row" if self.n_samples == 1 else f"{self.n_samples} rows"
-        return "\n".join([first, f"on {rows} that the model has not seen", f"estimates {self.estimand}", *self.notes])
+        return "\n".join(
+            [first, f"on {rows} that are taken to be new to the model", f"estimates {self.estimand}", *self.notes]
+        )

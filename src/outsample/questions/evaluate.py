@@ -73,7 +73,7 @@ def evaluate(
     >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X_train, y_train)
     >>> print(evaluate(tree, X_test, y_test))
     out-sample zero-one: 0.08392, 95 % interval 0.04411 to 0.142 (exact)
-    on 143 rows that the model has not seen
+    on 143 rows that are taken to be new to the model
     estimates the expected zero-one loss on a new sample, of this model
     """
     start = time.perf_counter()

@@ -155,13 +155,20 @@ class PermutationTest:
         """Standard error of the p-value from the finite number of random permutations."""
         return 0.0 if self.exact else math.sqrt(self.pvalue * (1 - self.pvalue) / (len(self.null) + 1))
 
-    def critical_value(self, level: float = 0.05) -> float:
-        """The value that the statistic must reach for a p-value of at most `level`, in one-sided tests.
+    def critical_value(self, level: float = 0.05) -> float | tuple[float, float]:
+        """The value to reach: the p-value is at most `level` exactly where the statistic is there or beyond.
 
-        It is a quantile of all values, the observed one included, and infinite where there are too few for that level.
+        Beyond is above for alternative "greater", below for "less". A two-sided test has two, (low, high): its p-value
+        is at most `level` where the statistic is at most `low` or at least `high`, each at level/2. They are among the
+        values on permuted labels and the observed one, and infinite where there are too few for that level.
         """
         level = probability("level", level)
-        sign = -1.0 if self.alternative == "less" else 1.0
+        if self.alternative == "two-sided":
+            return self._value_to_reach(level / 2, -1.0), self._value_to_reach(level / 2, 1.0)
+        return self._value_to_reach(level, -1.0 if self.alternative == "less" else 1.0)
+
+    def _value_to_reach(self, level: float, sign: float) -> float:
+        """That of one tail: the upper one for sign 1, the lower one for −1."""
         values = np.sort(sign * (self.null if self.exact else np.append(self.null, self.statistic)))[::-1]
         allowed = math.floor(level * len(values) + ROUNDING)
         reached = [v for v in np.unique(values) if at_least(values, v).sum() <= allowed]

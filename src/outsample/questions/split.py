@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from outsample.checks import is_integer
 from outsample.curve.evaluation import Evaluation
@@ -18,6 +18,7 @@ from outsample.data.samples import as_groups, as_weight, looks_real
 from outsample.data.tables import Table, as_table, n_rows, rows
 from outsample.losses.choice import LossLike
 from outsample.questions.evaluate import evaluate
+from outsample.questions.kept_rows import refuse_if_fitted_to, row_keys
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.run import RandomState, child_generator, seed_sequence
 from outsample.running.store import Store, StorePath
@@ -86,7 +87,7 @@ def split(
         y_train=train.y,
         X_validation=None if validation_size is None else validation.X,
         y_validation=None if validation_size is None else validation.y,
-        test=SealedTest(test, store),
+        test=SealedTest(test, store, known=_twins(X, part)),
         train_rows=train.rows,
         validation_rows=validation.rows,
         sample_weight_train=train.weight,
@@ -94,6 +95,46 @@ def split(
         groups_train=train.groups,
         groups_validation=validation.groups,
     )
+
+
+def seal(
+    X: Table,
+    y: ArrayLike,
+    file: StorePath = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> SealedTest:
+    """Seal a test set of one's own: it can be evaluated and nothing else, and it counts how often that was done.
+
+    Parameters
+    ----------
+    X, y : the test set. Both are copied.
+    file : path of a file in which looks are counted, for all processes that name it.
+    sample_weight : one weight per row.
+    groups : rows of one group belong together; intervals take groups as independent.
+
+    Returns
+    -------
+    SealedTest
+        The sealed set, with `evaluate`, `publish` and `judge`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> test = seal(X[::2], y[::2])
+    >>> model = LogisticRegression(max_iter=500).fit(X[1::2], y[1::2])
+    >>> result = test.judge(model.predict(test.publish()))
+    >>> test
+    SealedTest(75 rows, looked at once)
+    """
+    X, y = as_table(X), list(y) if isinstance(y, tuple) else y
+    n = n_rows(X)
+    _labels(y, n)
+    own = _Part.of(X, y, as_weight(sample_weight, n), as_groups(groups, n), np.arange(n))
+    return SealedTest(own, file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +157,18 @@ class SealedTest:
     """A test set that can be evaluated and nothing else; it counts how often that was done.
 
     Each look makes the next one worth less: a model chosen among several by their errors here has a lower error here
-    than on new data.
+    than on new data. The interval of the k-th look takes the share 6/(π²k²) of the probability that it may be wrong, so
+    that the intervals of all looks, however many there will be, hold together with the probability asked for: for
+    models that do not depend on what earlier looks said.
+
+    A model that kept rows it was fitted to, such as neighbours or a search of this library, is refused where these are
+    rows of the test set. Of others it is not known what they have seen.
 
     Parameters
     ----------
-    part : the rows of the test set, from `split`.
+    part : the rows of the test set, from `split` or `seal`.
     store : path of a file in which looks are counted, for all processes that name it.
+    known : (n,) rows of the test set that also stand among the rows that are not sealed.
 
     Examples
     --------
@@ -135,8 +182,9 @@ class SealedTest:
     1
     """
 
-    def __init__(self, part: _Part, store: StorePath = None) -> None:
+    def __init__(self, part: _Part, store: StorePath = None, known: Array | None = None) -> None:
         self.__part, self.__store, self.__looks, self.__lock = part, store, 0, Lock()
+        self.__new = np.arange(len(part.rows)) if known is None else np.flatnonzero(~known)
         if store is not None:
             with self.__opened():
                 pass
@@ -149,6 +197,7 @@ class SealedTest:
         The look is counted before the result is returned; an evaluation that fails shows nothing and is not counted.
         """
         own = self.__part
+        refuse_if_fitted_to(model, rows(own.X, self.__new))
         found = evaluate(
             model,
             own.X,
@@ -161,6 +210,24 @@ class SealedTest:
         )
         looks = self.__count()
         return replace(found, looks=looks, notes=(*found.notes, _on_looks(looks)))
+
+    def publish(self) -> Any:
+        """A copy of X, for predictions by whatever means; `judge` tells how wrong they are."""
+        return rows(self.__part.X, np.arange(len(self)))
+
+    def judge(
+        self, predictions: ArrayLike, loss: LossLike = None, *, n_bags: int = 500, random_state: RandomState = 0
+    ) -> Evaluation:
+        """The error of predictions for the published rows, with its interval; this is a look.
+
+        Parameters
+        ----------
+        predictions : (n,) labels or real values in the order of the rows, or (n, classes) probabilities, the classes
+            in sorted order.
+        loss, n_bags, random_state : as in `evaluate`.
+        """
+        model = _as_model(predictions, np.asarray(self.__part.y))
+        return self.evaluate(model, loss, n_bags=n_bags, random_state=random_state)
 
     @property
     def n_looks(self) -> int:
@@ -193,7 +260,7 @@ class SealedTest:
         return len(self.__part.rows)
 
     def __iter__(self) -> Iterator[NoReturn]:
-        raise TypeError("the test set is sealed; it can be evaluated only, with its method evaluate")
+        raise TypeError("the test set is sealed; it can be evaluated only, with its methods evaluate and judge")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.endswith("__lock")}
@@ -248,11 +315,75 @@ def _times(looks: int) -> str:
 
 
 def _on_looks(looks: int) -> str:
-    if looks == 1:
-        return "test set looked at once: the interval holds for this model"
-    return (
-        f"test set {_times(looks)}: a model that was chosen by earlier looks has a larger error than this on new data"
+    together = (
+        f"test set {_times(looks)}: the intervals of all looks hold together, for models that do not depend on them"
     )
+    return together + ("" if looks == 1 else "; one that was chosen by earlier looks has a larger error on new data")
+
+
+class _Predicted(BaseEstimator):  # type: ignore[misc]
+    """A model that says what it was told, whatever X is."""
+
+    def __init__(self, said: Array) -> None:
+        self.said = said
+
+    def fit(self, X: Table, y: ArrayLike) -> _Predicted:
+        """Learn nothing."""
+        return self
+
+    def predict(self, X: Table) -> Array:
+        """What was predicted; one column as labels."""
+        return self.said.reshape(len(self.said)) if self.said.size == len(self.said) else self.said
+
+
+class _PredictedValues(RegressorMixin, _Predicted):  # type: ignore[misc]
+    """Real values that were predicted."""
+
+
+class _PredictedClasses(ClassifierMixin, _Predicted):  # type: ignore[misc]
+    """Labels that were predicted."""
+
+    classes_: Array
+
+
+class _PredictedShares(_PredictedClasses):
+    """Probabilities of classes that were predicted."""
+
+    def predict(self, X: Table) -> Array:
+        """The most probable class."""
+        return np.asarray(self.classes_[self.said.argmax(axis=1)])
+
+    def predict_proba(self, X: Table) -> Floats:
+        """What was predicted."""
+        return np.asarray(self.said, dtype=np.float64)
+
+
+def _as_model(predictions: ArrayLike, y: Array) -> BaseEstimator:
+    """The model that says these predictions, a classifier where y holds classes."""
+    said = np.asarray(predictions)
+    if said.ndim == 0 or len(said) != len(y):
+        given = "none" if said.ndim == 0 else len(said)
+        raise ValueError(f"predictions must be one for each of the {len(y)} published rows, there are {given}")
+    if looks_real(y.reshape(len(y), -1)[:, 0]):
+        return _PredictedValues(said)
+    if said.ndim == 1 or said.shape[1] == 1:
+        labels = _PredictedClasses(said)
+        labels.classes_ = np.unique(np.concatenate([y.ravel(), said.ravel()]))
+        return labels
+    shares = _PredictedShares(said)
+    shares.classes_ = np.unique(y)
+    if said.shape[1] != len(shares.classes_):
+        raise ValueError(
+            f"predictions must have a column for each of the {len(shares.classes_)} classes of y, there are "
+            f"{said.shape[1]}"
+        )
+    return shares
+
+
+def _twins(X: Table, part: Rows) -> Array | None:
+    """Which rows of the test set also stand among the others, (rows of the test set,); None where it is not known."""
+    keys = row_keys(X)
+    return None if keys is None else np.isin(keys[part == TEST], keys[part != TEST])
 
 
 def _labels(y: Any, n: int) -> Array:

@@ -34,6 +34,7 @@ from outsample.questions.candidates import filled, learners_of, own_setting, pla
 from outsample.questions.contest import Outcome, choice
 from outsample.questions.fitted import Fitted
 from outsample.questions.honest import as_honesty, tibshirani
+from outsample.questions.kept_rows import row_keys
 from outsample.questions.metrics import ONE, loss_of, metrics_of, scorer_of, several
 from outsample.questions.own_setting import with_reference
 from outsample.questions.posed import Posed, Told, opened, questions_of
@@ -83,6 +84,7 @@ class Search(Asked, Fitted):
             self._run_loop(X, y, params, criterion)
         else:
             self._run_told(X, y, told)
+        self._keys_of_rows = row_keys(X)
         return self
 
     def _by_evidence(
