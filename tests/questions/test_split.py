@@ -228,7 +228,7 @@ OWN = [
 @pytest.mark.parametrize("learner", OWN, ids=lambda learner: type(learner).__name__)
 def test_a_model_that_kept_sealed_rows_is_refused(learner):
     test = outsample.seal(CONTINUOUS[:20], BINARY[:20])
-    with pytest.raises(ValueError, match="fitted to at least .* of the 20 rows of the test set"):
+    with pytest.raises(ValueError, match=r"fitted to at least .* of the 20 rows of the test set"):
         test.evaluate(clone(learner).fit(CONTINUOUS, BINARY))
     assert test.n_looks == 0
     assert test.evaluate(clone(learner).fit(CONTINUOUS[20:], BINARY[20:])).looks == 1

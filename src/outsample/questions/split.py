@@ -11,23 +11,28 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.pipeline import Pipeline
 
 from outsample.checks import is_integer
 from outsample.curve.evaluation import Evaluation
 from outsample.data.samples import as_groups, as_weight, looks_real
-from outsample.data.tables import Table, as_table, n_rows, rows
+from outsample.data.tables import Table, as_table, lend, n_rows, rows
 from outsample.losses.choice import LossLike
 from outsample.questions.evaluate import evaluate
-from outsample.questions.kept_rows import refuse_if_fitted_to, row_keys
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.run import RandomState, child_generator, seed_sequence
 from outsample.running.store import Store, StorePath
-from outsample.running.units import fingerprint
+from outsample.running.units import fingerprint, row_keys
 
 # Random orders in which groups are given to the three sets; the order that comes nearest to the sizes is kept.
 ORDERS = 20
 
 TRAIN, VALIDATION, TEST = range(3)
+
+# Attributes in which learners of scikit-learn keep rows that they were fitted to.
+KEPT = ("_fit_X", "X_train_", "X_fit_", "X_", "support_vectors_")
+# Rows by chance the same in both tables, beyond those that are twins within the rows kept.
+BY_CHANCE = 2
 
 
 def split(
@@ -471,3 +476,34 @@ def _in_order(counts: Floats, targets: Floats, order: Rows) -> tuple[float, Rows
         chosen[group] = int(np.argmin(added))
         filled[chosen[group]] += counts[group]
     return float(((filled - targets) ** 2 / targets).sum()), chosen
+
+
+def refuse_if_fitted_to(model: Any, X: Table) -> None:
+    """ValueError where the rows that a model kept show that it was fitted to rows of X.
+
+    Rows that are the same by chance, as in tables of few values, are no proof: more rows must be shared than are twins
+    among those kept.
+    """
+    for kept, keys in _rows_kept(model, X):
+        shared = int(np.isin(keys, kept).sum())
+        if shared > len(kept) - len(np.unique(kept)) + BY_CHANCE:
+            raise ValueError(
+                f"model: it was fitted to at least {shared} of the {n_rows(X)} rows of the test set, as the rows that "
+                "it kept show; judge a model that was fitted to others"
+            )
+
+
+def _rows_kept(model: Any, X: Any) -> Iterator[tuple[Array, Array]]:
+    """(keys of rows that a model kept, keys of the rows of X as they come to it), for it and its members."""
+    keys = row_keys(X)
+    if keys is not None:
+        tables = [row_keys(getattr(model, name)) for name in KEPT if hasattr(model, name)]
+        yield from ((kept, keys) for kept in (*tables, getattr(model, "_keys_of_rows", None)) if kept is not None)
+    if isinstance(model, Pipeline):
+        Z = lend(model, model[:-1].transform, X) if len(model.steps) > 1 else X
+        yield from _rows_kept(model.steps[-1][1], Z)
+    members = () if hasattr(model, "estimators_features_") else getattr(model, "estimators_", ())
+    single = (getattr(model, name, None) for name in ("best_estimator_", "estimator_", "base_estimator_"))
+    for member in (*single, *np.ravel(members)):
+        if hasattr(member, "get_params"):
+            yield from _rows_kept(member, X)

@@ -34,7 +34,6 @@ from outsample.questions.candidates import filled, learners_of, own_setting, pla
 from outsample.questions.contest import Outcome, choice
 from outsample.questions.fitted import Fitted
 from outsample.questions.honest import as_honesty, tibshirani
-from outsample.questions.kept_rows import row_keys
 from outsample.questions.metrics import ONE, loss_of, metrics_of, scorer_of, several
 from outsample.questions.own_setting import with_reference
 from outsample.questions.posed import Posed, Told, opened, questions_of
@@ -45,6 +44,7 @@ from outsample.running.callbacks import FitsDone, Tasks, unwatched
 from outsample.running.fits import setting_key
 from outsample.running.progress import TerminalProgress
 from outsample.running.run import REAL_FIT, ROW_SPLITS, child_integer, seed_sequence, splitter_seed
+from outsample.running.units import row_keys
 
 if TYPE_CHECKING:
     from outsample.questions.asked import Settings

@@ -302,3 +302,19 @@ def _assigned(code: types.CodeType) -> frozenset[str]:
     own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_ATTR", "STORE_GLOBAL")}
     inner = (_assigned(one) for one in code.co_consts if isinstance(one, types.CodeType))
     return frozenset(own).union(*inner)
+
+
+def row_keys(X: Any) -> Array | None:
+    """A number for each row, (n,), the same for the same numbers; None for tables that are not numbers."""
+    try:
+        table = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if table.ndim != 2:
+        return None
+    bits = np.ascontiguousarray(table + 0.0).view(np.uint64)
+    keys = np.full(len(bits), 1469598103934665603, dtype=np.uint64)
+    for column in bits.T:
+        keys = (keys ^ column ^ (column >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(32)
+    return keys
