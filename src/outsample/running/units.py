@@ -307,10 +307,10 @@ def _assigned(code: types.CodeType) -> frozenset[str]:
 def row_keys(X: Any) -> Array | None:
     """A number for each row, (n,), the same for the same numbers; None for tables that are not numbers."""
     try:
-        table = np.asarray(X, dtype=np.float64)
+        table = None if np.iscomplexobj(X) else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         return None
-    if table.ndim != 2:
+    if table is None or table.ndim != 2:
         return None
     bits = np.ascontiguousarray(table + 0.0).view(np.uint64)
     keys = np.full(len(bits), 1469598103934665603, dtype=np.uint64)
