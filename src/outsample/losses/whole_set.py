@@ -380,14 +380,14 @@ class ScorerLoss(SetLoss):
 
     def _completed(self, y: Array, prediction: Array, weight: Floats | None, score: Floats, why: str | None) -> Floats:
         """Risks of scores that the form knows, and of those that the scorer itself must be asked about."""
-        risks = -self.sign * score
+        risks = np.asarray(-self.sign * score)
         for i in self._undefined(risks):
             Y, P = self._sets(y, prediction)
             risks[i] = self.set_risk(Y[i], P[i], weight)
         if why is not None:
             message = f"loss {self.label!r} is ill-defined on some rows and has a fixed value there: {why}"
             warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
-        return np.asarray(risks)
+        return risks
 
     def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
         if self.form is None:

@@ -6,13 +6,15 @@ The module of a fast path is imported when the first estimator comes that it is 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from outsample.data.learners import with_params
 from outsample.data.steps import split_pipeline
 from outsample.paths.base import GridPath, Path
 from outsample.paths.order import complexity_of
@@ -145,7 +147,10 @@ def _fast_path(
     estimator: BaseEstimator, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
 ) -> Path | None:
     """The fast path of this estimator over these values; None where it has none."""
-    for name, path in _entries(estimator, parameter):
+    entries = list(_entries(estimator, parameter))
+    if entries and values is None and _is_refused(estimator):
+        return None
+    for name, path in entries:
         if response not in path.responses or (weighted and not path.takes_weight):
             continue
         if not path.serves(estimator, alone=parameter is None):
@@ -153,12 +158,30 @@ def _fast_path(
         # CatBoost lists only those of its parameters that were set.
         own = [estimator.get_params().get(name)] if values is None else values
         accepted = [value for value in own if path.accepts(value)]
+        if values is not None and accepted and _is_refused(with_params(estimator, {name: accepted[0]})):
+            return None
         if len(accepted) == len(own):
             return path(estimator, name, own)
         if len(accepted) > 1 and complexity_of(name, own)[1]:
             others = [value for value in own if not path.accepts(value)]
             return MixedPath(path(estimator, name, accepted), RefitPath(estimator, name, others))
     return None
+
+
+def _is_refused(estimator: BaseEstimator) -> bool:
+    """Whether scikit-learn refuses a parameter, which it does before it looks at X and y: it shall say why itself."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return any(type(step).__module__.startswith("sklearn.") and _refuses_a_parameter(step) for step in steps)
+
+
+def _refuses_a_parameter(learner: Any) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            clone(learner).fit(None, None)
+        except Exception as error:
+            return type(error).__name__ == "InvalidParameterError"
+    return False
 
 
 def _entries(estimator: BaseEstimator, parameter: str | None) -> Iterator[tuple[str, type[GridPath]]]:

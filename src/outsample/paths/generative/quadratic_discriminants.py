@@ -158,7 +158,7 @@ class _ClassFit:
         self._most, self._rows = most, rows
         self._surely = 1.001 if most == LARGEST_CONDITION else 1.0 + 1e-6
         spread = self._spreads(self._n)
-        self.doubt = self._unsure(spread.min(axis=1), spread.T) | (n < 2)
+        self.doubt = self._unsure(spread.min(axis=1), spread.T) | self._too_few(n)
         self._inverse, self._log_determinant = 1.0 / spread, np.log(spread).sum(axis=1)
 
     @classmethod
@@ -184,6 +184,10 @@ class _ClassFit:
         assert self._rows is not None
         return self._rows
 
+    def _too_few(self, n: float) -> bool:
+        """Whether scikit-learn refuses so many rows: by singular values, of which there are no more than rows."""
+        return n < 2 or (n < len(self._mean) and not self._owner.to_trace)
+
     def _unsure(self, least: Floats, spread: Floats, left: Floats | float = 1.0) -> Bools:
         """Whether covariance matrices are near to what scikit-learn refuses, or short of digits.
 
@@ -208,7 +212,7 @@ class _ClassFit:
         little is left by that in some direction, the class is read anew without the row.
         """
         n, owner = self._n, self._owner
-        if n < 3:
+        if self._too_few(n - 1):
             return np.zeros((owner.n_models, len(places))), np.ones((owner.n_models, len(places)), bool)
         forms, doubt = self._updated(self.rows[places])
         # Where all rows are in doubt as it is, one row less does not help.

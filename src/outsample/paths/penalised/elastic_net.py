@@ -36,7 +36,9 @@ class ElasticNetPath(GridPath):
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
-        return not estimator.positive
+        # What scikit-learn refuses only when it comes to use it, and Gram matrices of the user, are left to it.
+        known = isinstance(estimator.precompute, bool) and estimator.max_iter is not None
+        return known and not estimator.positive
 
     def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
         checked = check_array(X, accept_sparse="csr")
