@@ -8,7 +8,7 @@ from pathlib import Path
 import outsample
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 project = "outsample"
 author = "The outsample developers"

@@ -10,13 +10,13 @@ because its curve is smooth.
 # %%
 # 3000 problems
 # -------------
-# ``outsample reproduce figure3`` on the command line. The paper's claims, one by one: :doc:`/reproduction`.
+# ``python -m studies figure3`` on the command line. The paper's claims, one by one: :doc:`/reproduction`.
 
 import matplotlib.pyplot as plt
 
-from outsample.studies.study import study_named
+from studies import STUDIES
 
-result = study_named("figure3").run(n=3000)
+result = STUDIES["figure3"].run(n=3000)
 frame = result.to_frame()
 print(frame[frame["case"].isin(["order 2", "order 10"])][["case", "method", "ours"]].to_string(index=False))
 

@@ -12,9 +12,9 @@ The printed table of the figure is reproduced to a few per cent (:doc:`/reproduc
 
 import matplotlib.pyplot as plt
 
-from outsample.studies.study import study_named
+from studies import STUDIES
 
-result = study_named("figure6").run(n=20_000)
+result = STUDIES["figure6"].run(n=20_000)
 frame = result.to_frame()
 print(frame[frame["case"] == "λ/N = 0.02"][["quantity", "method", "ours", "paper"]].to_string(index=False))
 

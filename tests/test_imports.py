@@ -31,7 +31,7 @@ FLOORS = (
     ("questions",),
     ("_public",),
     ("plots",),
-    ("report", "studies"),
+    ("report",),
     ("cli",),
     ("__main__",),
 )
@@ -201,7 +201,7 @@ def test_what_a_module_may_import(path):
     everything = list(imported_modules(path, ast.walk(tree)))
     private = [name for name in everything if name.startswith("sklearn.") and "._" in name]
     assert private == [], "scikit-learn's private modules are not ours to import"
-    if unit_of(path) in reachable(graph(), "_public") - {"_kernels", "studies"}:
+    if unit_of(path) in reachable(graph(), "_public") - {"_kernels"}:
         now = {name.partition(".")[0] for name in imported_modules(path, executed_on_import(tree))}
         assert now & LAZY == set()
 

@@ -9,7 +9,7 @@ import pytest
 
 import outsample
 from outsample.rules import RULES
-from outsample.studies.study import STUDIES
+from studies import STUDIES
 
 ROOT = Path(__file__).parent.parent
 TABLE = ROOT / "docs" / "seeds.md"
@@ -48,8 +48,8 @@ def found(name):
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row[0]} {row[1][:30]}")
 def test_every_public_name_exists(row):
     for quoted in re.findall(r"`([^`]+)`", row[2]):
-        if quoted.startswith("outsample reproduce "):
-            assert quoted.removeprefix("outsample reproduce ") in STUDIES
+        if quoted.startswith("python -m studies "):
+            assert quoted.removeprefix("python -m studies ") in STUDIES
             continue
         if quoted.startswith('"'):
             assert row[2].startswith("rule") is (quoted.strip('"') in RULES)

@@ -200,6 +200,19 @@ def test_true_errors_of_simulations_against_a_huge_sample(simulation):
     assert simulation.true_error(model) == pytest.approx(loss.mean(), rel=0.03)
 
 
+def test_the_expected_error_of_least_squares_against_closed_form(monkeypatch):
+    """σ² (1 + 1/n)(n − 2)/(n − p − 2) for Gaussian x; the bias of an estimate is counted from it."""
+    n, p = 60, 10
+    monkeypatch.setitem(coverage.SIMULATIONS, "regression", lambda: coverage.regression(n, p))
+    table = coverage.coverage_of("regression", Options(2, jobs=1), {"loo": (outsample.LeaveOneOut(), "normal")})
+    places = np.random.SeedSequence([0, 0])
+    seeds = [np.random.SeedSequence(places.entropy, spawn_key=(k,)) for k in (0, 1)]
+    sets = [coverage.regression(n, p).draw(np.random.default_rng(seed)) for seed in seeds]
+    estimates_ = [outsample.estimate(LinearRegression(), *data, criterion="loo").out_sample for data in sets]
+    truth = (1 + 1 / n) * (n - 2) / (n - p - 2)
+    assert np.mean(estimates_) - table["loo"]["bias"][0] == pytest.approx(truth, rel=0.02)
+
+
 def test_endless_and_empty_intervals_are_judged_so():
     options, holdout = Options(3, jobs=1), outsample.HoldOut()
     sure = coverage.coverage_of("classification", options, {"sure": (holdout, "hoeffding")}, 1 - 1e-9)["sure"]

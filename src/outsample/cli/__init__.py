@@ -60,9 +60,7 @@ for command in (questions.estimate, questions.select, learners.models, questions
 app.command("test")(questions.run_test)
 for command in (questions.audit, catalogue.demo, catalogue.datasets):
     app.command()(command)
-# Options after the name of a study are the study's own: `outsample reproduce table6 --help` shows those of table6.
-to_the_study = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-app.command(context_settings=to_the_study)(catalogue.reproduce)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(catalogue.reproduce)
 app.command()(catalogue.warmup)
 
 

@@ -1,4 +1,4 @@
-"""The commands demo, datasets, reproduce and warmup: what comes with the library."""
+"""The commands demo, datasets and warmup: what comes with the library; and where the studies are."""
 
 from __future__ import annotations
 
@@ -46,20 +46,9 @@ def embedded_table(name: str) -> pd.DataFrame:
     return found.frame.assign(target=found.target_names[found.target.to_numpy()])
 
 
-def reproduce(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The study; what follows goes to it, --help too.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
-) -> None:
-    """Run a study again: the paper's, and our own."""
-    from outsample.studies.study import EVERYTHING, STUDIES, run_all, study_named
-
-    if name is None or name == "--help":
-        print(context.get_help())
-        print(f"studies: {', '.join(STUDIES)}; {EVERYTHING} for all of them")
-        return
-    run = run_all if name == EVERYTHING else study_named(name).main
-    run(list(context.args))
+def reproduce() -> None:
+    """Where the studies are: beside the library, in its repository."""
+    print("The studies are in the folder `studies` of the repository: from a checkout, python -m studies lists them.")
 
 
 def warmup() -> None:

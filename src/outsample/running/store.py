@@ -277,7 +277,6 @@ def finished_units(
     facts: dict[str, Any],
     store: StorePath = None,
     n_jobs: int | None = None,
-    threads: bool = False,
     progress: Progress | None = None,
 ) -> list[Unit]:
     """The arrays of function(*task) for every task, in order; tasks finished in the store are not run again.
@@ -289,13 +288,11 @@ def finished_units(
     facts : seed, settings and versions, fit for JSON; a store begun with other facts is refused.
     store : path of an SQLite file, or None to keep nothing.
     n_jobs : workers; None is one per core.
-    threads : use threads instead of processes, for functions that spend their time in compiled code.
     progress : called with (tasks done, tasks planned); None shows a bar on a terminal after a second.
     """
     workers = joblib.cpu_count() if n_jobs is None else n_jobs
-    back_end: AbstractContextManager[Any] = joblib.parallel_config(backend="threading") if threads else nullcontext()
     keeping = nullcontext() if store is None else Store(store)
-    with keeping as opened, _reporter(progress) as report, back_end:
+    with keeping as opened, _reporter(progress) as report:
         if opened is not None:
             opened.begin(facts)
         kept = None if opened is None else _NamedUnits(opened, names)
