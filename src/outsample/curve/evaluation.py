@@ -76,6 +76,8 @@ class Evaluation(ErrorEstimate):
             # The shares 6/(π²k²) of all looks k = 1, 2, … add up to one.
             level = 1 - (1 - level) * 6 / (math.pi * self.looks) ** 2
         chosen = self.method if method is None else one_of("method", method, METHODS)
+        if self.no_interval is not None and chosen != "hoeffding":
+            raise ValueError(f"there is no interval that can be vouched for: {self.no_interval}")
         low, high = getattr(self, f"_{chosen}_interval")(level)
         return max(low, self.limits[0]), min(high, self.limits[1])
 

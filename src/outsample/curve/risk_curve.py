@@ -33,9 +33,6 @@ SHOWN, WIDTH = 16, 95
 # without error.
 FITS_ANY_LABELS = 0.02
 
-# Risk beyond the least possible one below which no row lost anything.
-NOTHING = 1e-6
-
 HEADS = {
     "in_sample": "in-sample",
     "optimism": "optimism",
@@ -246,13 +243,13 @@ class RiskCurve:
         """The error estimate of one model, in the scale of the user's loss."""
         report = self.loss.reported
         drawn = None if self.draws is None else np.asarray(report(self.draws[:, index]))
-        ends = [float(report(end)) for end in self.loss.range]
+        ends = [float(report(end)) for end in self._range(index)]
         return ErrorEstimate(
             in_sample=float(report(self.in_sample[index])),
             optimism=float(report(self.optimism[index])),
             out_sample=float(report(self.out_sample[index])),
             monte_carlo_error=_entry(self.monte_carlo_error, index),
-            standard_error=_entry(self.standard_error, index),
+            standard_error=self._standard_error(index),
             n_fits=self.n_fits,
             seconds=self.seconds,
             loss=self.loss.name,
@@ -275,6 +272,22 @@ class RiskCurve:
             certificate=self.certificates[index].for_best_of(len(self)) if self.certificates else None,
         )
 
+    def _standard_error(self, index: int) -> float | None:
+        """Standard error of the estimate of one model; None where there is none.
+
+        The influence of rows on a score relative to a constant, such as r2, vanishes where the model is no better than
+        that. What remains is of second order: each parameter fitted to n rows, the constant itself among them, moves
+        the score by χ²₁/n times the share s of the variance that is left, and the optimism is 2 s/n for each.
+        Models judged on rows of their own have none of this.
+        """
+        error = _entry(self.standard_error, index)
+        if error is None or not self.loss.relative or self.variance_factor is None:
+            return error
+        left = float(self.out_sample[index]) - self.loss.range[0]
+        n = self.n_samples if self.n_groups is None else self.n_groups
+        optimism = np.fmax(self.optimism[index], 2 * left / n)
+        return math.sqrt(error**2 + optimism * left / n)
+
     def _telling_rows(self, index: int) -> float | None:
         """How many left-out rows, or groups, decide the standard error of one model; None for shares of errors."""
         table = self.left_out
@@ -282,11 +295,20 @@ class RiskCurve:
             return None
         return table.rows_that_tell(index)
 
+    def _range(self, index: int) -> tuple[float, float]:
+        """(least, greatest) risk; where no row lost anything, that of a single row limits it."""
+        least, greatest = self.loss.range
+        lost = not self.loss.no_loss(float(self.out_sample[index]), self.rounding)
+        return least, greatest if lost or np.isfinite(greatest) else self.loss.largest
+
     def _why_no_interval(self, index: int) -> str | None:
         """Why no interval around the estimate of one model can be vouched for; None where one can."""
         error = _entry(self.standard_error, index)
-        if self.loss.limitless and self.out_sample[index] - self.loss.range[0] < NOTHING:
-            return "no row lost anything, and by this loss a single new one may lose any amount"
+        if not np.isfinite(self._range(index)).all():
+            if self.loss.no_loss(float(self.out_sample[index]), self.rounding):
+                return self.loss.why_no_limit
+            if error is not None and error <= self.rounding:
+                return "all rows lost the same, which does not tell how much others would lose"
         if not self.priced_at_guessing or error is None:
             return None
         if self.fits_any_labels[index]:

@@ -27,6 +27,9 @@ SufficientStatistic = Literal["confusion", "moments"]
 RELATIVE_ROUNDING = 1e-12
 LABELS = ("y", "prediction")
 
+# A mean loss of probabilities below which no row lost anything: they are seldom exactly one.
+NOTHING = 1e-6
+
 # A crossed mean of a user's function uses at most PAIRS_AT_MOST pairs of a label and a prediction, PAIRS_AT_ONCE in one
 # call. Where there are more pairs, every prediction is paired with at least LABELS_AT_LEAST labels.
 PAIRS_AT_ONCE = 1_000_000
@@ -101,6 +104,7 @@ class Loss(ABC):
     fixed_labels : whether `statistic` serves only draws that rearrange the labels of rows without weights.
     jackknifed : whether `row_values` come from leaving out groups of rows.
     reads_predictions : whether it is computed from predictions; otherwise it is asked of the fitted models.
+    relative : whether it is measured against the best constant of the same rows, as r2 is.
     limitless : whether it grows without limit where the probability of the true class goes to zero, as log loss does.
     """
 
@@ -114,12 +118,30 @@ class Loss(ABC):
     fixed_labels: bool = False
     jackknifed: bool = False
     reads_predictions: bool = True
+    relative: bool = False
     limitless: bool = False
 
     @property
     def range(self) -> tuple[float, float]:
         """(least, greatest) risk that is possible; infinite where it is not known."""
         return -np.inf, np.inf
+
+    @property
+    def largest(self) -> float:
+        """The largest loss that a single row can have; infinite where nothing limits it."""
+        return self.range[1] if self.per_row else np.inf
+
+    def no_loss(self, risk: float, rounding: float) -> bool:
+        """Whether a risk is that of rows of which none lost anything, but for rounding."""
+        close = NOTHING if "predict_proba" in self.responses else 0.0
+        return bool(risk - self.range[0] <= max(rounding, close))
+
+    @property
+    def why_no_limit(self) -> str:
+        """Why nothing can be said of new rows where no row lost anything and losses have no limit."""
+        if self.per_row or self.limitless:
+            return "no row lost anything, and by this loss a single new one may lose any amount"
+        return f"no row lost anything, and {self.name} has no worst value"
 
     @property
     def on_new_data(self) -> str:

@@ -248,6 +248,10 @@ class ScorerLoss(SetLoss):
         return self.form is not None and self.form.additive
 
     @property
+    def relative(self) -> bool:  # type: ignore[override]
+        return self.form is not None and self.form.relative
+
+    @property
     def knows_permuted_mean(self) -> bool:
         return self.form is not None and self.form.closed
 
@@ -267,6 +271,12 @@ class ScorerLoss(SetLoss):
         known = [scores for start, scores in SCORE_RANGES.items() if named and self.label.startswith(start)]
         worst, best = known[0] if known else (-np.inf, np.inf)
         return -best, -worst
+
+    @property
+    def largest(self) -> float:
+        if self.label == "neg_brier_score" and self.classes is not None:
+            return 1.0 if len(self.classes) == 2 else 2.0
+        return super().largest
 
     @cached_property
     def limitless(self) -> bool:  # type: ignore[override]

@@ -148,7 +148,9 @@ class _Judged:
         bags = self._risks_of_bags(n_bags, rng) if values is None and self._n_units > 1 else None
         error = self._error(values, bags)
         exact, effective = loss.unit_interval, self._effective_n(risk, error)
-        least, greatest = sorted(float(loss.reported(end)) for end in loss.range)
+        nothing = loss.no_loss(risk, loss.rounding(self.y) if self.y.dtype.kind == "f" else 0.0)
+        worst = loss.largest if nothing and loss.range[1] == np.inf else loss.range[1]
+        least, greatest = sorted(float(loss.reported(end)) for end in (loss.range[0], worst))
         bounded = loss.per_row and np.isfinite(loss.range).all() and not self.grouped
         return Evaluation(
             in_sample=float("nan"),
@@ -165,11 +167,12 @@ class _Judged:
             freedom=self._freedom,
             held_out=effective if exact and bounded else None,
             notes=self._notes(),
-            method=_method(loss, bags is not None),
+            method="logit" if nothing and worst < np.inf and not exact else _method(loss, bags is not None),
             effective_n=effective,
             limits=(least, greatest),
             span=greatest - least if bounded else None,
             bags=None if bags is None else np.asarray(loss.reported(bags)),
+            no_interval=loss.why_no_limit if nothing and worst == np.inf else None,
         )
 
     @property

@@ -23,6 +23,7 @@ class Form(ABC):
     statistic : the sufficient statistic of a fit from which value and permuted mean follow; None where predictions
         are needed.
     additive : whether it is the mean of a loss per row, so that labels with weights and pools have a crossed mean.
+    relative : whether it is measured against the best constant of the same rows.
     closed : whether `permuted_mean` is known.
     every_digit : whether `scored` has every digit that scikit-learn gives for rows without weights; otherwise the last
         ones may differ.
@@ -32,6 +33,7 @@ class Form(ABC):
 
     statistic: SufficientStatistic | None = None
     additive: bool = False
+    relative: bool = False
     closed: bool = False
     every_digit: bool = False
     any_precision: bool = False

@@ -142,7 +142,7 @@ class SkillForm(OutputForm):
 
     forced: bool = True
     centred: bool = False
-    closed = True
+    closed = relative = True
 
     @property
     def every_digit(self) -> bool:  # type: ignore[override]
