@@ -49,6 +49,11 @@ def _needed_error(curve: RiskCurve, rule: str) -> Floats:
             f'rule "{rule}" needs a standard error, which criterion {curve.criterion!r} does not give; '
             'use rule "minimum", or a criterion such as "permutation" or "kfold"'
         )
+    if not np.isfinite(curve.standard_error).any():
+        raise ValueError(
+            f'rule "{rule}" needs a standard error, which a single fold without losses of rows does not give; use rule '
+            '"minimum", or more folds'
+        )
     return curve.standard_error
 
 

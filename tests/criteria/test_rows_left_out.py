@@ -14,12 +14,13 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import KFold, PredefinedSplit, ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from outsample import GridSearch
 from outsample.criteria.cross_validation import CrossValidation, HoldOut
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.paths.linear.ridge import KernelRidgePath, RidgeClassifierPath, RidgePath
@@ -246,3 +247,19 @@ def test_progress_counts_fits():
     curve = CrossValidation(4).curve(problem)
     assert seen[-1] == (curve.n_fits, curve.n_fits)
     assert [done for done, _ in seen] == [2, 3, 4, 5]
+
+
+def test_a_single_fold_has_the_error_of_its_rows():
+    """Folds cannot be compared with each other; the losses of the rows left out are there all the same."""
+    X, y = make_classification(120, random_state=0)
+    fold = PredefinedSplit(np.r_[np.full(80, -1), np.zeros(40)])
+    grid = {"n_neighbors": [1, 5, 15]}
+    search = GridSearch(KNeighborsClassifier(), grid, criterion=CrossValidation(fold)).fit(X, y)
+    known = search.curve_.left_out.losses[:, 80:]
+    assert search.curve_.standard_error == pytest.approx(known.std(axis=1, ddof=1) / np.sqrt(40))
+    low, high = search.estimate_.interval()
+    assert low < search.estimate_.out_sample < high
+    search = GridSearch(KNeighborsClassifier(), grid, cv=fold, rule="one-standard-error").fit(X, y)
+    risk = search.curve_.out_sample
+    within = risk <= risk.min() + search.curve_.standard_error[risk.argmin()]
+    assert search.best_params_ == search.curve_.params[int(np.flatnonzero(within)[0])]

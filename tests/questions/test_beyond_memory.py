@@ -380,3 +380,13 @@ def test_bad_tables_are_named(arrays, tmp_path):
             estimate(
                 make_pipeline(StandardScaler(), Ridge()), da.from_array(alone, chunks=(400, 5)), y, criterion=criterion
             )
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_first_block_of_hardly_any_rows_against_the_table_in_memory(first):
+    da = pytest.importorskip("dask.array", reason="the dask extra is not installed")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    lazy = da.from_array(X, chunks=((first, 60 - first), 3)), da.from_array(y, chunks=((first, 60 - first),))
+    assert estimate(GaussianNB(), *lazy).out_sample == estimate(GaussianNB(), X, y, criterion="loo").out_sample

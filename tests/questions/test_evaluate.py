@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -341,3 +342,25 @@ def test_what_it_says(classifier):
     assert "interval" in str(found)
     assert isinstance(found, outsample.ErrorEstimate)
     assert found.to_dict()["in_sample"] is None
+
+
+@pytest.mark.parametrize("scoring", ["r2", "explained_variance", "d2_absolute_error_score", "neg_max_error"])
+def test_scores_of_constant_labels_against_scikit_learn(scoring):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    model = LinearRegression().fit(X, X[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = outsample.evaluate(model, X, np.full(40, 2.0), loss=scoring)
+        assert found.out_sample == pytest.approx(get_scorer(scoring)(model, X, np.full(40, 2.0)))
+
+
+def test_a_likelihood_ratio_without_negatives_against_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = outsample.evaluate(model, X, np.ones(40, dtype=bool), loss="positive_likelihood_ratio")
+        theirs = get_scorer("positive_likelihood_ratio")(model, X, np.ones(40, dtype=bool))
+    assert found.out_sample == pytest.approx(theirs, nan_ok=True)

@@ -262,9 +262,9 @@ class CrossValidation(RowCriterion):
             out_sample=risk,
             meaning=meaning,
             fold_variance=found.fold_risks.var(axis=0, ddof=1) if K > 1 else None,
-            standard_error=self._standard_error(splits, found.fold_risks),
+            standard_error=self._standard_error(splits, found.left_out),
             monte_carlo_error=self._monte_carlo_error(problem, splits, found),
-            freedom=K - 1 if K > 1 else None,
+            freedom=K - 1 if K > 1 else max(1, len(splits.tested) - 1),
             **({"variance_factor": None} if self.error == "nadeau-bengio" else {}),
         )
 
@@ -290,10 +290,13 @@ class CrossValidation(RowCriterion):
             risks.append(found.fold_risks.mean(axis=0))
         return length(moves_between(np.stack(risks)))
 
-    def _standard_error(self, splits: Splits, risks: Floats) -> Floats:
+    def _standard_error(self, splits: Splits, table: LeftOut) -> Floats:
+        risks = table.fold_risks
+        assert risks is not None
         K = len(risks)
         if K < 2:
-            return np.full(risks.shape[1], np.nan)
+            # Folds cannot be compared with each other; the rows of the only one can.
+            return np.full(risks.shape[1], np.nan) if table.losses is None else table.standard_error
         factor = 1 / K
         if self.error == "nadeau-bengio":
             factor += float(np.mean([len(fold.test) / len(fold.train) for fold in splits.folds]))

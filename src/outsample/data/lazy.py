@@ -18,6 +18,8 @@ from outsample.running.threads import in_order, n_threads
 
 # Rows that stand for the table where its columns and labels are checked.
 _FEW = 100
+# Rows that checks of a loss need.
+_FEWEST = 3
 
 BlockFunction = Callable[..., Any]
 """(X (rows, p), y (rows,), number of the first row, further arguments) → a small result, picklable."""
@@ -53,9 +55,21 @@ class LazyTable(ABC):
         `join` is handed None for blocks without rows.
         """
 
-    @abstractmethod
     def head(self) -> tuple[Floats, Array]:
-        """(X, y) of the first rows."""
+        """(X, y) of the first rows, from as many blocks as it takes to have a few."""
+        found: list[tuple[Floats, Array]] = []
+        for i in np.flatnonzero(self.lengths).tolist():
+            found.append(self._head_of_block(i))
+            if sum(len(y) for _, y in found) >= _FEWEST:
+                break
+        if not found:
+            raise ValueError("X has no rows")
+        X, y = zip(*found, strict=True)
+        return np.concatenate(X), np.concatenate(y)
+
+    @abstractmethod
+    def _head_of_block(self, i: int) -> tuple[Floats, Array]:
+        """(X, y) of the first rows of a block."""
 
     @property
     def starts(self) -> list[int]:
@@ -136,12 +150,9 @@ class _DaskTable(LazyTable):
         apply, later = self._dask.delayed(_applied), self._dask.delayed(join)
         return reduce(later, (apply(function, *block, shared) for block in self._blocks)).compute()
 
-    def head(self) -> tuple[Floats, Array]:
-        for block, length in zip(self._blocks, self.lengths, strict=True):
-            if length:
-                found: tuple[Floats, Array] = self._dask.compute(self._dask.delayed(_first_rows)(*block))[0]
-                return found
-        raise ValueError("X has no rows")
+    def _head_of_block(self, i: int) -> tuple[Floats, Array]:
+        found: tuple[Floats, Array] = self._dask.compute(self._dask.delayed(_first_rows)(*self._blocks[i]))[0]
+        return found
 
 
 def _columns(frame: Any, names: Any) -> Array:
@@ -183,10 +194,8 @@ class _ParquetTable(LazyTable):
 
         return in_order(work, self._blocks, n_threads())
 
-    def head(self) -> tuple[Floats, Array]:
-        if self.n_rows == 0:
-            raise ValueError("X has no rows")
-        part, y, start = self._blocks[int(np.flatnonzero(self.lengths)[0])]
+    def _head_of_block(self, i: int) -> tuple[Floats, Array]:
+        part, y, start = self._blocks[i]
         return _first_rows(*self._read(part, y), start)
 
 

@@ -406,7 +406,7 @@ class ScorerLoss(SetLoss):
 
     def _known_rows(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
         assert self.form is not None
-        rows = -self.sign * self.form.row_values(y, prediction, weight)
+        rows = np.asarray(-self.sign * self.form.row_values(y, prediction, weight))
         for i in self._undefined(rows.sum(axis=-1)):
             Y, P = self._sets(y, prediction)
             rows[i] = self._jackknifed(Y[i], P[i], weight)
