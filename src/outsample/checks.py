@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,6 +14,9 @@ Entry = TypeVar("Entry")
 
 # A pipeline may have a hundred parameters; a sentence lists no more than those of one scikit-learn estimator.
 FEW_NAMES = 15
+
+# More workers than any machine has; joblib overflows far beyond.
+MOST_JOBS = 2**15
 
 
 def is_integer(value: object, least: int) -> bool:
@@ -64,6 +68,32 @@ def positive_number(name: str, value: object) -> float:
     if not _is_number(value) or not value > 0:
         raise ValueError(f"{name} must be a positive number, got {value!r}")
     return float(value)
+
+
+def finite_number(name: str, value: object) -> float:
+    """`value` as a float that is neither infinite nor nan."""
+    if not _is_number(value) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def number_of_jobs(value: object) -> None:
+    """Raise ValueError for what is no number of workers, `n_jobs`."""
+    if value is not None and not (is_integer(value, -MOST_JOBS) and value != 0 and value <= MOST_JOBS):  # type: ignore[operator]
+        raise ValueError(f"n_jobs must be None or an integer other than 0, of at most {MOST_JOBS}, got {value!r}")
+
+
+def truth(name: str, value: object) -> bool:
+    """`value`, True or False.
+
+    >>> truth("fast", "no")
+    Traceback (most recent call last):
+    ...
+    ValueError: fast must be True or False, got 'no'
+    """
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's too, which is not loaded for this
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

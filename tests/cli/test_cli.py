@@ -28,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample import cli
+from outsample.cli.grammar import values_of
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "outsample"
 
@@ -526,6 +527,70 @@ def test_report_that_cannot_be_written(command, tables, tmp_path):
         assert (code, out) == (2, "")
         assert err.startswith(f"outsample: {option} {path}: "), "nothing is read before"
         assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("estimate", "--set", "max_depth=" + "9" * 20), "--set max_depth=9+: 9+ is too large; whole numbers go up to"),
+        (("estimate", "--set", f"max_depth=({'9' * 30},)"), "is too large; whole numbers go up to"),
+        (("select", "--grid", "max_depth=2," + "9" * 20), "--grid max_depth=2,9+: 9+ is too large"),
+        (("select", "--grid", "ccp_alpha=1e-320..1"), "--grid ccp_alpha=1e-320..1: a logarithmic range runs upwards"),
+        (("select", "--grid", "ccp_alpha=1..1e999"), "a logarithmic range runs upwards between positive numbers"),
+        (("select", "--grid", "ccp_alpha=0:1:1e-320"), "a range has finite ends and a step that is not too small"),
+        (("select", "--grid", "ccp_alpha=0:1e999"), "a range has finite ends"),
+        (
+            ("select", "--grid", "max_depth=1:100000", "--grid", "max_leaf_nodes=1:100000"),
+            "--grid has 10000000000 candidates in all; at most 100000 are tried",
+        ),
+    ],
+)
+def test_numbers_beyond_all_bounds_are_refused_in_one_sentence(command, tables, arguments, sentence):
+    code, out, err = command(arguments[0], tables / "iris.csv", "--target", "species", *arguments[1:])
+    assert (code, out) == (2, "")
+    assert re.search(sentence, err)
+    assert err.count("\n") == 1
+
+
+def test_a_grid_over_all_doubles_keeps_its_ends():
+    assert values_of("1e-300..1e300:3") == [1e-300, 1.0, 1e300]
+    assert len(values_of("1e-300..1e300")) == 3001
+
+
+@pytest.mark.parametrize("source", ["/dev/zero", "/dev/urandom"])
+def test_devices_that_never_end_are_refused(source):
+    with open(source, "rb") as stream:
+        for file, given in ((source, None), ("-", stream)):
+            arguments = [COMMAND, "estimate", file, "--target", "y"]
+            done = subprocess.run(arguments, stdin=given, capture_output=True, timeout=60)
+            assert done.returncode == 2
+            assert done.stderr.endswith(b" is a device, not a file with a table\n")
+
+
+def test_characters_that_are_no_text_are_refused(command, tmp_path):
+    (tmp_path / "nul.csv").write_bytes(b"a\0b,y\n1,2\n")
+    code, out, err = command("estimate", tmp_path / "nul.csv", "--target", "y")
+    assert (code, out) == (2, "")
+    assert err.endswith("nul.csv is not text: line 1 has a NUL character\n")
+
+
+def test_columns_without_names_are_columns(command, tables, tmp_path):
+    frame = pd.read_csv(tables / "iris.csv")
+    frame.set_axis(["", "", *frame.columns[2:]], axis=1).to_csv(tmp_path / "two.csv", index=False)
+    answers = [
+        json.loads(command("estimate", path, "--target", "species", "--json")[1])["estimate"]["out_sample"]
+        for path in (tmp_path / "two.csv", tables / "iris.csv")
+    ]
+    assert answers[0] == answers[1]
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused(command, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    column = pa.array([1.0, 2.0, 3.0])
+    parquet.write_table(pa.Table.from_arrays([column] * 3, names=["", " ", "y"]), tmp_path / "two.parquet")
+    code, out, err = command("estimate", tmp_path / "two.parquet", "--target", "y")
+    assert (code, out) == (2, "")
+    assert "has 2 columns named ''; names must differ" in err
 
 
 def _linked(path, how, name):

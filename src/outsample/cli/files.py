@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import warnings
@@ -37,11 +39,28 @@ def read_table(source: str) -> pd.DataFrame:
         One sentence for a file that is missing, empty, ragged, damaged or not UTF-8.
     """
     name = "standard input" if source == "-" else source
+    if _is_endless(source):
+        raise ValueError(f"{name} is a device, not a file with a table")
     with _byte_file(source, name) as (file, size):
         frame = _parquet(file, name) if _starts_with(file, b"PAR1") else _csv(file, name, size)
     if not len(frame):
         raise ValueError(f"{name}: the table has column names but no rows")
+    frame.columns = [str(column).strip() for column in frame.columns]
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"{name} has {(frame.columns == twice).sum()} columns named {twice!r}; names must differ")
     return _with_categories(frame)
+
+
+def _is_endless(source: str) -> bool:
+    """Whether a source is a device such as /dev/zero; terminals and the null device end."""
+    try:
+        found = os.stat(sys.stdin.fileno() if source == "-" else source)
+    except (OSError, ValueError):
+        return False
+    if not (stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)):
+        return False
+    return not os.path.samestat(found, os.stat(os.devnull)) and not (source == "-" and sys.stdin.isatty())
 
 
 @contextmanager
@@ -131,6 +150,9 @@ def _delimiter_and_decimal(file: BinaryIO, source: str) -> tuple[str, str]:
         sample = text.read(SAMPLE)
         if not sample.strip():
             raise ValueError(f"{source} is empty")
+        if "\0" in sample:
+            line = sample.partition("\0")[0].count("\n") + 1
+            raise ValueError(f"{source} is not text: line {line} has a NUL character")
         delimiter = _delimiter(sample)
         text.seek(0)
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
@@ -197,7 +219,6 @@ def _with_categories(frame: pd.DataFrame) -> pd.DataFrame:
     """Text as categories: each distinct value is held once, however many the rows."""
     import pandas as pd
 
-    frame.columns = [str(name).strip() for name in frame.columns]
     for name in frame.columns:
         column = frame[name]
         if column.dtype == object:

@@ -15,7 +15,8 @@ import ast
 import inspect
 import math
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PER_DECADE = 5
 MOST_VALUES = 100_000
+LARGEST = 2**63 - 1
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER})(?::({_NUMBER}))?")
 _LOGARITHMIC = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::(\d+))?")
@@ -38,9 +40,17 @@ def value_of(text: str) -> Any:
     if text.strip().lower() in _WORDS:
         return _WORDS[text.strip().lower()]
     try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text.strip()
+    if any(isinstance(part, int) and abs(part) > LARGEST for part in _parts(value)):
+        raise ValueError(f"{text.strip()} is too large; whole numbers go up to {LARGEST}")
+    return value
+
+
+def _parts(value: Any) -> list[Any]:
+    """The numbers in a value, which may be a list or a tuple of others."""
+    return [part for inner in value for part in _parts(inner)] if isinstance(value, list | tuple) else [value]
 
 
 def values_of(text: str) -> list[Any]:
@@ -64,6 +74,8 @@ def values_of(text: str) -> list[Any]:
 def _range(low: float, high: float, step: float) -> list[float]:
     if step <= 0 or high < low:
         raise ValueError(f"a range runs upwards by a positive step, got {low}:{high}:{step}")
+    if not all(map(math.isfinite, (low, high, step, (high - low) / step))):
+        raise ValueError(f"a range has finite ends and a step that is not too small, got {low}:{high}:{step}")
     count = math.floor((high - low) / step + 1e-9) + 1
     if count > MOST_VALUES:
         raise ValueError(f"the range {low}:{high}:{step} has {count} values; at most {MOST_VALUES} are tried")
@@ -72,24 +84,30 @@ def _range(low: float, high: float, step: float) -> list[float]:
 
 
 def _logarithmic(low: float, high: float, count: int | None) -> list[float]:
-    if not 0 < low < high:
-        raise ValueError(f"a logarithmic range runs upwards between positive numbers, got {low:g}..{high:g}")
+    if not sys.float_info.min <= low < high <= sys.float_info.max:
+        raise ValueError(
+            f"a logarithmic range runs upwards between positive numbers of 2.3e-308 to 1.7e308, got {low:g}..{high:g}"
+        )
+    first, ratio = math.log10(low), math.log10(high) - math.log10(low)
     if count is None:
-        count = round(PER_DECADE * math.log10(high / low)) + 1
+        count = round(PER_DECADE * ratio) + 1
     if not 2 <= count <= MOST_VALUES:
         raise ValueError(f"a logarithmic range has 2 to {MOST_VALUES} values, got {count}")
-    ratio = math.log10(high / low)
-    return [float(f"{low * 10 ** (ratio * i / (count - 1)):.12g}") for i in range(count)]
+    inside = [float(f"{10 ** (first + ratio * i / (count - 1)):.12g}") for i in range(1, count - 1)]
+    return [low, *inside, high]
 
 
-def named_texts(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
-    """name=text pairs as a dictionary."""
-    named: dict[str, str] = {}
+def named_values(pairs: Iterable[str] | None, option: str, read: Callable[[str], Any]) -> dict[str, Any]:
+    """name=text pairs as a dictionary, each text as `read` has it."""
+    named: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, text = pair.partition("=")
         if not equals or not name.strip() or not text.strip():
             raise ValueError(f"{option} takes name=value, got {pair!r}")
-        named[name.strip()] = text
+        try:
+            named[name.strip()] = read(text)
+        except ValueError as error:
+            raise ValueError(f"{option} {pair}: {error}") from error
     return named
 
 

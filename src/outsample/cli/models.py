@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from outsample.checks import entry, parameter_of
-from outsample.cli.grammar import named_texts, value_of, values_of
+from outsample.cli.grammar import MOST_VALUES, named_values, value_of, values_of
 from outsample.cli.preparation import PreparedTable, Say
 
 MOST_LEVELS = 50
@@ -67,12 +68,16 @@ class Learner:
 
     def with_settings(self, pairs: Iterable[str] | None) -> Learner:
         """The learner with --set name=value pairs."""
-        given = {self._full(name): value_of(text) for name, text in named_texts(pairs, "--set").items()}
+        given = {self._full(name): value for name, value in named_values(pairs, "--set", value_of).items()}
         return replace(self, estimator=self.estimator.set_params(**given))
 
     def grid(self, pairs: Iterable[str] | None) -> dict[str, list[Any]]:
         """--grid name=values pairs as scikit-learn's param_grid."""
-        return {self._full(name): values_of(text) for name, text in named_texts(pairs, "--grid").items()}
+        grid = {self._full(name): values for name, values in named_values(pairs, "--grid", values_of).items()}
+        candidates = math.prod(map(len, grid.values()))
+        if candidates > MOST_VALUES:
+            raise ValueError(f"--grid has {candidates} candidates in all; at most {MOST_VALUES} are tried")
+        return grid
 
     def short_names(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """A setting under the names the user knows."""

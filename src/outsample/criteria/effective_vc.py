@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, is_classifier
 
-from outsample.checks import whole_number
-from outsample.data.tables import Table, n_rows, rows
+from outsample.checks import number_of_jobs, whole_number
+from outsample.data.learners import check_learner
+from outsample.data.tables import Table, as_table, n_rows, rows
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Floats
@@ -149,12 +150,15 @@ def effective_vc_dimension(
     >>> 1 < found.value < 8
     True
     """
+    check_learner(estimator)
     if not is_classifier(estimator):
         raise ValueError(
             f"effective VC dimension is defined for classifiers, {type(estimator).__name__} is none; for regression "
             "use generalized_degrees_of_freedom"
         )
     count = whole_number("n_draws", n_draws)
+    number_of_jobs(n_jobs)
+    X = as_table(X)
     halves = _checked_sizes(sizes, n_rows(X))
     subsets = max(2, -(-count // LABELS_PER_SUBSET))
     discrepancy = _Discrepancy(find_path(estimator, fast=fast), X, seed_sequence(random_state))

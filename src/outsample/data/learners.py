@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
@@ -39,6 +40,14 @@ PROBABILITY_TOLERANCE = 1e-4
 
 class FitError(RuntimeError):
     """A learner raised an error while it was fitted to drawn labels or resampled rows."""
+
+
+def check_learner(value: object, name: str = "estimator", methods: Sequence[str] = ("fit", "predict")) -> None:
+    """Raise TypeError for what is no estimator: a class, a name, a function, None."""
+    if isinstance(value, type):
+        raise TypeError(f"{name} must be an object, got the class {value.__name__}; use {value.__name__}()")
+    if not all(hasattr(value, method) for method in (*methods, "get_params", "__sklearn_tags__")):
+        raise TypeError(f"{name} must follow scikit-learn's conventions, got {reprlib.repr(value)}")
 
 
 def seeded(estimator: BaseEstimator, seed: int | None) -> Any:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
 from outsample.data.lazy import in_memory_only, is_lazy
-from outsample.data.learners import is_pairwise, takes_weight
+from outsample.data.learners import check_learner, is_pairwise, takes_weight
 from outsample.data.tables import Table, as_pairs, as_table, n_rows, rows
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
@@ -124,10 +124,7 @@ def _known_classes(labels: Array, model: BaseEstimator) -> Target:
 
 def _is_classifier(estimator: BaseEstimator) -> bool:
     """Whether the learner is a classifier; raises where it is neither a classifier nor a regressor."""
-    if isinstance(estimator, type):
-        raise TypeError(f"estimator must be an object, got the class {estimator.__name__}; use {estimator.__name__}()")
-    if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params", "__sklearn_tags__")):
-        raise TypeError(f"estimator must follow scikit-learn's conventions, got {type(estimator).__name__}")
+    check_learner(estimator)
     if not (is_classifier(estimator) or is_regressor(estimator)):
         raise ValueError(
             f"estimator: {type(estimator).__name__} is neither a classifier nor a regressor, so its error on new "
@@ -352,7 +349,7 @@ def as_data(
     if is_pairwise(estimator):
         X = as_pairs(X, type(estimator).__name__)
     weight = _checked_weight(sample_weight, n, estimator)
-    data = Data(X, target, weight, as_groups(groups, n))
+    data = Data(X, target, weight, _several(as_groups(groups, n)))
     if weight is not None and (weight == 0).any():
         data = _without_zero_weights(data, weight, estimator)
     if data.weight is not None and (data.weight == 1).all():
@@ -418,7 +415,23 @@ def as_groups(groups: ArrayLike | None, n: int) -> Array | None:
     """The group of each of n rows as an array, (n,); None without groups."""
     if groups is None:
         return None
-    labels = np.asarray(groups)
+    labels = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
     if labels.shape != (n,):
         raise ValueError(f"groups must have one entry per row, shape ({n},), got {labels.shape}")
-    return labels
+    if (absent := _missing(labels)).any():
+        raise ValueError(f"groups has {int(absent.sum())} missing entries, the first in row {int(np.argmax(absent))}")
+    try:
+        np.unique(labels)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(f"groups mixes entries that have no common order: {kinds}") from None
+    return labels if hasattr(groups, "dtype") else np.array(labels.tolist())
+
+
+def _several(groups: Array | None) -> Array | None:
+    """Groups of which some can be left out."""
+    if groups is not None and len(groups) and (groups == groups[0]).all():
+        raise ValueError(
+            f"groups has one group only, {groups.tolist()[0]!r}; at least two are needed, one to be left out"
+        )
+    return groups

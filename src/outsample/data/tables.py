@@ -43,10 +43,27 @@ def n_columns(X: Table) -> int:
     return int(shape[1]) if len(shape) > 1 else 1
 
 
-def as_table(X: Table) -> Any:
-    """X unchanged if it has a shape or a length, else the array that its `__array__` gives."""
-    has_rows = hasattr(X, "shape") or hasattr(X, "__len__")
-    return np.asarray(X) if not has_rows and hasattr(X, "__array__") else X
+def as_table(X: Any) -> Any:
+    """X unchanged where its rows can be taken, else as one of the tables that learners know.
+
+    Raises
+    ------
+    ValueError
+        For a table without columns, and for complex numbers, in words that scikit-learn uses.
+    """
+    if isinstance(X, tuple):
+        X = list(X)
+    elif type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    elif not hasattr(X, "shape") and not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    empty = isinstance(X, list) and len(X) and isinstance(X[0], list | tuple | np.ndarray) and np.size(X[0]) == 0
+    if empty or (len(shape) == 2 and shape[1] == 0):
+        raise ValueError(f"X has 0 feature(s) (shape=({n_rows(X)}, 0)) while a minimum of 1 is required.")
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: X holds numbers of type {X.dtype}")
+    return X
 
 
 def rows(X: Any, index: Rows, columns: Rows | None = None) -> Any:

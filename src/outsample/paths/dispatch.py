@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from outsample.checks import truth
 from outsample.data.learners import with_params
 from outsample.data.steps import split_pipeline
 from outsample.paths.base import GridPath, Path
@@ -128,7 +129,7 @@ def find_path(
     such pipelines, otherwise by the path of its last step behind the steps that ignore y.
     """
     values = None if values is None else list(values)
-    if fast:
+    if truth("fast", fast):
         found = _fast_path(estimator, parameter, values, response, weighted)
         if found is not None:
             return found

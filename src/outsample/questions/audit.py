@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from outsample.checks import whole_number
+from outsample.checks import finite_number, whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.samples import OwnLabels, looks_real
 from outsample.data.tables import Table, n_rows, same
@@ -179,7 +179,9 @@ def audit(
     own = OwnLabels(y)
     if len(own.codes) != n_rows(X):
         raise ValueError(f"X has {n_rows(X)} rows and y has {len(own.codes)} labels; they must be equally many")
-    rate = _no_information(y, loss) if no_information is None else float(no_information)
+    if no_information is not None:
+        no_information = finite_number("no_information", no_information)
+    rate = _no_information(y, loss) if no_information is None else no_information
     run = _CheckedProcedure(procedure, X)
     reported = run(y)
     allowed = choose_scheme(own.codes, groups, scheme, block_size)
@@ -262,8 +264,8 @@ class _CheckedProcedure:
     """The error that a procedure reports for labels y, after checking it; raises if its arguments were changed."""
 
     def __init__(self, procedure: Procedure, X: Table) -> None:
-        if not callable(procedure):
-            raise TypeError(f"procedure must be a function of (X, y), got {type(procedure).__name__}")
+        if not callable(procedure) or isinstance(procedure, type):
+            raise TypeError(f"procedure must be a function of (X, y), got {procedure!r}")
         self._procedure, self._X = procedure, X
         self._lent = copy.deepcopy(X)
 

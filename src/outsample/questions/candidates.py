@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 
-from outsample.checks import parameter_of
+from outsample.checks import parameter_of, truth
 from outsample.data.learners import is_pairwise, with_params
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
@@ -164,6 +164,7 @@ def branches(
     fast: bool = True,
 ) -> list[Branch]:
     """The paths that together cover some settings: one per setting of the parameters that are not the path's."""
+    truth("fast", fast)
     found: list[Branch] = []
     for positions in _served_alike(estimator, candidates):
         found += _branches_of_one(estimator, candidates, positions, response, weighted, fast)

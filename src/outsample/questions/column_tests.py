@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.checks import whole_number
-from outsample.data.learners import is_pairwise
+from outsample.checks import number_of_jobs, whole_number
+from outsample.data.learners import check_learner, is_pairwise
 from outsample.data.samples import check_kind, looks_real
-from outsample.data.tables import Table
+from outsample.data.tables import Table, as_table
 from outsample.problem import pose
 from outsample.questions.significance import NEARLY_SATURATED, at_least, pvalue_of
 from outsample.questions.statistic import Statistic, score_of
@@ -74,6 +74,9 @@ def permutation_test_columns(
     """
     start = time.perf_counter()
     count = whole_number("n_draws", n_draws)
+    number_of_jobs(n_jobs)
+    if estimator is not None:
+        check_learner(estimator)
     table, columns = _table(X)
     seed = seed_sequence(random_state)
     score = (
@@ -155,6 +158,7 @@ class ColumnTests:
 
 def _table(X: Table) -> tuple[Floats, tuple[Any, ...]]:
     """(X as numbers, names or positions of its columns)."""
+    X = as_table(X)
     names = getattr(X, "columns", None)
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     try:

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
+from outsample.checks import is_integer
 from outsample.criteria.race import Race
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows, holm, widening
 from outsample.curve.plausible import plausible_by_folds, plausible_models
 from outsample.curve.risk_curve import RiskCurve
+from outsample.data.learners import check_learner
 from outsample.data.stability import share_of_training, variance_factor
 from outsample.data.tables import Table
 from outsample.evidence.learners import Judged, left_out_by_learners
@@ -306,6 +308,8 @@ def compare_models(
                 progress=progress or bar,
             )
             problems.append(question.over(RefitPath.over(estimator, [{}])))
+        if is_integer(cv, problems[0].n_samples + 1):
+            raise ValueError(f"cv={cv} asks for more folds than X has rows; use at most {problems[0].n_samples}")
         splits = Race(cv).splits(problems[0])
         judged = left_out_by_learners(problems, splits)
     return ModelComparison(
@@ -326,8 +330,7 @@ def _check(models: object) -> None:
     for name, model in models.items():
         if not isinstance(name, str):
             raise ValueError(f"models: the name of a model is text, got {name!r}")
-        if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
-            raise TypeError(f"models: {name!r} must be an estimator of scikit-learn's kind, got {model!r}")
+        check_learner(model, f"models[{name!r}]")
     kinds = {(is_classifier(model), is_regressor(model)) for model in models.values()}
     if len(kinds) > 1:
         raise ValueError("models must be all classifiers or all regressors")

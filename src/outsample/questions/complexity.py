@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
+from outsample.data.learners import check_learner
 from outsample.data.tables import Table
 from outsample.evidence.labels import measured_draws
 from outsample.hypotheses import HypothesisSet, minimises_training_error
@@ -386,6 +387,7 @@ def posed_problem(
     """The problem of a classifier, or of the path along one of its parameters, with zero-one loss."""
     path = estimator if isinstance(estimator, Path) else None
     learner = estimator if path is None else path.estimator
+    check_learner(learner)
     if not is_classifier(learner):
         raise ValueError(
             f"{kind} is defined for two classes, {type(learner).__name__} is no classifier; for regression use "

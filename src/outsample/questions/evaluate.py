@@ -17,7 +17,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from outsample.checks import whole_number
 from outsample.curve.evaluation import Evaluation
 from outsample.curve.left_out import effective_number
-from outsample.data.learners import respond
+from outsample.data.learners import check_learner, respond
 from outsample.data.samples import Target, as_groups, as_test_target, as_weight
 from outsample.data.tables import Table, as_table, lend, n_rows, rows
 from outsample.losses.base import Loss
@@ -79,6 +79,7 @@ def evaluate(
     start = time.perf_counter()
     whole_number("n_bags", n_bags, 2)
     rng = child_generator(seed_sequence(random_state), 0)
+    check_learner(model, "model", ["fit"])
     judged = _Judged.of(model, X, y, loss, sample_weight, groups)
     return judged.evaluation(n_bags, rng, start)
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.curve.left_out import error_of_mean, of_units
-from outsample.data.learners import with_params
+from outsample.data.learners import check_learner, with_params
 from outsample.data.tables import Table
 from outsample.evidence.rows import FoldFits, FoldJudge
 from outsample.losses.base import weighted_mean
@@ -92,6 +92,7 @@ def optuna_objective(
         raise ValueError(f"space must be a dict of optuna distributions or a function of a trial, got {space!r}")
     criterion = CrossValidation(cv, shuffle=is_number_of_folds(cv))
     wanted = scoring if loss is None else loss
+    check_learner(estimator)
     wanted = criterion.default_loss([estimator]) if wanted is None else wanted
     question = ask(estimator, X, y, loss=wanted, sample_weight=sample_weight, groups=groups, random_state=random_state)
     splits = criterion.splits(question.over(RefitPath.over(estimator, [{}])))

@@ -85,6 +85,8 @@ def quadratic_leave_one_out(
     True
     """
     whole_number("max_iter", max_iter)
+    if not callable(loss) or isinstance(loss, type):
+        raise TypeError(f"loss must be a function of (y, predictions), got {loss!r}")
     objective = _Objective.of(loss, X, y, penalty, first, second, fit_intercept, sample_weight)
     beta, factor = _minimum(objective, max_iter)
     judge = objective.loss if judged_by is None else judged_by

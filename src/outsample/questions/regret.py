@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import train_test_split
 
-from outsample.checks import whole_number
+from outsample.checks import number_of_jobs, whole_number
 from outsample.criteria.base import CRITERIA, Criterion, CriterionLike, as_criterion
-from outsample.data.learners import encode, is_pairwise
+from outsample.data.learners import check_learner, encode, is_pairwise
 from outsample.data.tables import Table, as_table, n_rows, split_rows
 from outsample.losses.choice import LossLike
 from outsample.problem import Problem, pose
@@ -245,9 +246,14 @@ def regret_study(
     True
     """
     n_splits = whole_number("n_splits", n_splits)
+    number_of_jobs(n_jobs)
     if episodes is not None:
         episodes = whole_number("episodes", episodes, instead="None or ")
     named = _named(criteria, episodes)
+    _check_pairs("learners", "(estimator, param_grid)", learners)
+    _check_pairs("datasets", "(X, y)", datasets)
+    for name, (estimator, _) in learners.items():
+        check_learner(estimator, f"learners[{name!r}]")
     cases = {
         (learner, data): _Case(data, *learners[learner], *datasets[data], tuple(named.values()), rule, loss)
         for learner in learners
@@ -331,6 +337,11 @@ def _one_split(case: _Case, seed: int, s: int) -> tuple[Array, ...]:
     errors, models = _held_out(pose(case.estimator, X_train, y_train, **settings), case, X_test, y[test])
     chosen = [models.index(params) for params in found.params.values()]
     return np.concatenate([[errors.min()], errors[chosen]]), _fits(found)
+
+
+def _check_pairs(parameter: str, pair: str, given: object) -> None:
+    if not isinstance(given, Mapping) or not all(isinstance(v, tuple | list) and len(v) == 2 for v in given.values()):
+        raise ValueError(f"{parameter} must be a dict from names to {pair}, got {reprlib.repr(given)}")
 
 
 def _two_parts(estimator: BaseEstimator, y: Array, n: int, seed: int) -> tuple[Array, Array]:

@@ -40,7 +40,8 @@ def keep_arguments(search: BaseEstimator, arguments: dict[str, Any]) -> None:
 
 
 def _constraints(parent: Any) -> dict[str, Any]:
-    return {name: allowed for name, allowed in parent._parameter_constraints.items() if name not in _CHECKED_HERE}
+    theirs = {name: allowed for name, allowed in parent._parameter_constraints.items() if name not in _CHECKED_HERE}
+    return theirs | {"fast": ["boolean"]}
 
 
 class GridSearch(Search, GridSearchCV):  # type: ignore[misc]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.checks import one_of, probability, whole_number
+from outsample.checks import number_of_jobs, one_of, probability, whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.data.tables import Table
 from outsample.losses.choice import LossLike
@@ -99,6 +99,7 @@ def permutation_test(
     """
     start = time.perf_counter()
     enough = _check(n_draws, alternative, sequential)
+    number_of_jobs(n_jobs)
     seed = seed_sequence(random_state)
     chosen = choose_statistic(estimator, X, y, statistic, cv, groups, seed)
     allowed = choose_scheme(chosen.labels, groups, scheme, block_size)

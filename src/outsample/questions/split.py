@@ -78,6 +78,8 @@ def split(
     >>> parts.test
     SealedTest(114 rows, looked at once)
     """
+    if stratify is not None and not isinstance(stratify, bool | np.bool_):
+        raise ValueError(f"stratify must be True, False or None, got {type(stratify).__name__}; classes are those of y")
     X, y = as_table(X), list(y) if isinstance(y, tuple) else y
     n = n_rows(X)
     labels, named, weight = _labels(y, n), as_groups(groups, n), as_weight(sample_weight, n)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from outsample.checks import number_of_jobs
 from outsample.running.arrays import Array
 from outsample.running.fits import KeptFits
 from outsample.running.progress import Progress, silent
@@ -123,8 +124,7 @@ class Run:
 
 def as_run(random_state: RandomState = None, n_jobs: int | None = None, progress: Progress = silent) -> Run:
     """The run of a public call, after checking its arguments."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
+    number_of_jobs(n_jobs)
     return Run(seed_sequence(random_state), n_jobs, progress=progress)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 import joblib
 
+from outsample.checks import number_of_jobs
 from outsample.running.threads import one_blas_thread
 
 T = TypeVar("T")
@@ -99,6 +100,7 @@ def results_of(
 
     When a worker dies, or what hands tasks to workers, the tasks that are lost are run again, up to `RETRIES` times.
     """
+    number_of_jobs(n_jobs)
     listed = list(tasks)
     todo = {i: task for i, task in enumerate(listed) if finished is None or finished.get(i) is None}
     ready: dict[int, T] = {}

@@ -338,8 +338,6 @@ def test_scores_of_near_ties_are_asked_of_scikit_learn():
 @pytest.mark.parametrize(
     ("estimator", "X"),
     [
-        (GaussianNB(), smooth_table(N, 4)[0].astype(np.float32)),
-        (LDA(), smooth_table(N, 4)[0].astype(np.float32)),
         (NearestCentroid(), sparse.csr_matrix(counts())),
         (BernoulliNB(binarize=None), counts()),
         (GaussianNB(priors=[0.5, 0.6]), smooth_table(N, 4)[0]),

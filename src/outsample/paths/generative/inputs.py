@@ -13,16 +13,13 @@ from outsample.running.arrays import Floats
 
 
 def double_table(X: Table) -> Floats | None:
-    """X as doubles, (n, p); None for sparse X, for single precision, which scikit-learn keeps, and for invalid X."""
+    """X as doubles, (n, p), whatever its numbers are stored as; None for sparse X and for invalid X."""
     if sparse.issparse(X):
         return None
     try:
-        table = check_array(X)
+        return np.asarray(check_array(X), dtype=np.float64)
     except (ValueError, TypeError):
         return None
-    if table.dtype.kind == "f" and table.dtype != np.float64:
-        return None
-    return np.asarray(table, dtype=np.float64)
 
 
 def usable_priors(priors: Any, n_classes: int, sum_to_one: bool = True) -> bool:

@@ -121,9 +121,9 @@ def _worth_a_gram_matrix(X: Any) -> bool:
 
 
 def double_table(X: Table) -> Floats | None:
-    """X as a dense table of doubles; None when it is in single precision or too large to be made dense."""
+    """X as a dense table of doubles; None when it is too large to be made dense."""
     table = check_array(X, accept_sparse="csr")
-    if table.dtype == np.float32 or n_rows(table) * table.shape[1] * 8 > _MAX_TABLE_BYTES:
+    if n_rows(table) * table.shape[1] * 8 > _MAX_TABLE_BYTES:
         return None
     dense = table.toarray() if sparse.issparse(table) else table
     return np.asarray(dense, dtype=np.float64)
