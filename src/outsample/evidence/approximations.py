@@ -127,9 +127,10 @@ class Approximation:
         left_out = _LeftOutOfModel(self, model, [LeaveOneOut(objective) for objective in objectives])
         if squared_everywhere(model):
             left_out.complete(X.X)
+        away = known is None and left_out.begins_off_the_minimum()
         in_sample = answer(model, np.hstack([objective.predictor for objective in objectives]), self.response)
         answers, (in_doubt, n_refits) = left_out.answers(tail, X.X)
-        if known is None and (_stopped_early(model) or self._separated(model, objectives)):
+        if known is None and (_stopped_early(model) or away or self._separated(model, objectives)):
             # There is no minimum, or the fit is not there, and everything here starts from it.
             in_doubt = len(answers)
         return in_sample, answers, np.array([in_doubt, n_refits])
@@ -201,6 +202,18 @@ class _LeftOutOfModel:
             if reproduced.any():
                 known = reproduced_left_out(X, Y[:, k], labels.weight, float(alphas[k]), model.fit_intercept)
                 part.predictors[reproduced, 0], part.errors[reproduced] = known[reproduced], 0.0
+
+    def begins_off_the_minimum(self) -> bool:
+        """Whether a Newton step from the coefficients of the fit, with all rows, would still change the risk."""
+        model, change = self._model, 0.0
+        coefficients, constants = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+        for k, part in enumerate(self._parts):
+            own = slice(None) if len(self._parts) == 1 else slice(k, k + 1)
+            move = part.move_to_minimum(coefficients[own], constants[own])
+            here, there = (self._losses(part, part.predictors + step) for step in (0.0, move))
+            known = np.isfinite(here) & np.isfinite(there)
+            change += np.abs(there - here)[known].sum() / max(np.abs(here[known]).sum(), np.finfo(np.float64).tiny)
+        return bool(not change <= TOLERANCE)
 
     def answers(self, tail: Any, X: Table) -> tuple[Array, Array]:
         """(left-out answers, (rows left in doubt, refits))."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
+from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular, svd
 
 from outsample.data.tables import Table
 from outsample.paths.penalised.row_losses import RowLosses, Squared
@@ -250,6 +250,28 @@ class FirstSteps:
         summed = np.asarray((self.table.T @ flat).T).reshape(*gradient.shape[:-2], *self.free.shape)
         return np.where(self.free, summed, 0.0)
 
+    def predictor_move(self, gradient: Floats, of_constant: Floats) -> Floats:
+        """How far a Newton step moves all predictors, (n, K), where the objective has a gradient.
+
+        Parameters
+        ----------
+        gradient, of_constant : (K, p) and (K,), in the coefficients of X and of the constant column.
+        """
+        objective, X = self.objective, self.objective.X.X
+        if self.centred and not sparse.issparse(X):
+            mean = X.mean(axis=0)
+            X, gradient = X - mean, gradient - mean * of_constant[:, None] / objective.constant
+        if _is_rotated(objective):
+            width = self.table.shape[1] - bool(objective.intercept.any())
+            of_rows = lstsq(as_dense(X).T, gradient.T, check_finite=False)[0]
+            gradient = np.asarray((self.table[:, :width].T @ of_rows).T)
+        else:
+            gradient = gradient[:, objective.active.any(axis=0) | shares_moments(objective)]
+        if objective.intercept.any():
+            gradient = np.column_stack([gradient, of_constant])
+        step = ((gradient.ravel() @ self.root) @ self.root.T).reshape(self.free.shape)
+        return -np.asarray(self.table @ step.T)
+
     @cached_property
     def own_factors(self) -> Floats:
         """What the weight of each row would be multiplied by if it did not leave, (n,)."""
@@ -390,9 +412,8 @@ def _ratio(step: Floats, slack: Floats) -> Floats:
 
 def _columns(objective: LocalObjective, centred: bool) -> tuple[Any, Bools, Floats]:
     """(table, free, ridges): see `FirstSteps`."""
-    n, p = objective.X.X.shape
     active, free = objective.active, objective.intercept
-    rotated = bool(p > n and active.all() and objective.coefficients is None)
+    rotated = _is_rotated(objective)
     constant = objective.constant if free.any() else None
     table = objective.X.columns(rotated, constant, centred)
     ridges = np.full(table.shape[1], objective.ridge)
@@ -404,6 +425,11 @@ def _columns(objective: LocalObjective, centred: bool) -> tuple[Any, Bools, Floa
     if not used.all():
         table, active, ridges = table[:, used], active[:, used], ridges[used]
     return table, active, ridges
+
+
+def _is_rotated(objective: LocalObjective) -> bool:
+    n, p = objective.X.X.shape
+    return bool(p > n and objective.active.all() and objective.coefficients is None)
 
 
 def shares_moments(objective: LocalObjective) -> bool:

@@ -208,22 +208,24 @@ def _logistic(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective
         raise ValueError('criterion "alo": liblinear fits each class against the rest; use solver "lbfgs" instead')
     binary = predictor.shape[1] == 1
     ridge = (1 - l1_ratio) * strength
-    intercept = np.full(predictor.shape[1], model.fit_intercept)
-    if through_liblinear and l1_ratio > 0:
-        intercept &= model.intercept_ != 0
+    intercept, coefficients = np.full(predictor.shape[1], model.fit_intercept), model.coef_
+    if through_liblinear and l1_ratio > 0 and model.fit_intercept:
+        # Its constant is penalised like any other column, and may leave or join the active ones.
+        X, scale = SharedTable(X.columns(False, float(model.intercept_scaling), False)), model.intercept_scaling
+        coefficients, intercept = np.column_stack([coefficients, model.intercept_ / scale]), np.array([False])
     return [
         LocalObjective(
             X=X,
             predictor=predictor,
             losses=Logistic(codes.astype(np.float64), weight) if binary else Softmax(codes, weight, predictor.shape[1]),
-            active=model.coef_ != 0 if l1_ratio > 0 else np.ones(model.coef_.shape, dtype=bool),
+            active=coefficients != 0 if l1_ratio > 0 else np.ones(coefficients.shape, dtype=bool),
             intercept=intercept,
             ridge=ridge,
             constant=float(model.intercept_scaling) if through_liblinear else 1.0,
             constant_ridge=ridge if through_liblinear else 0.0,
             free_constant=not through_liblinear,
             shift_invariant=not binary,
-            coefficients=model.coef_ if l1_ratio > 0 else None,
+            coefficients=coefficients if l1_ratio > 0 else None,
             l1=l1_ratio * strength,
             reweighting=labels.reweighting(model.class_weight),
         )

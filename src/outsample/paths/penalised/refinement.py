@@ -32,7 +32,9 @@ _LATER, _SLOWEST = 2.5, 0.8
 # The part of a step that row i sees is at least this share of the longest it could see.
 _LEAST_SEEN = 0.3
 _MAX_NEWTON_STEPS, _MAX_HALVINGS = 60, 30
-_SMALL_MOVE = 1e-7
+_SMALL_MOVE, _DAMPED = 1e-7, 1e-8
+# A coefficient is wrongly zero where the gradient is so much larger than the penalty's.
+_STRAY = 0.01
 # What improvements may cost in all: this many multiplications; or this many Newton steps with all rows, but no more
 # than so many products of the table with a vector, which is about what refits to ten folds take.
 _LITTLE_WORK, _STEPS_WORTH, _PRODUCTS_WORTH = 2e9, 50, 4000
@@ -69,6 +71,30 @@ class LeaveOneOut:
     def unknowns(self) -> int:
         """Free coefficients."""
         return int(self._first.free.sum())
+
+    def move_to_minimum(self, coefficients: Floats, constants: Floats) -> Floats:
+        """How far a Newton step from these coefficients would move the predictors, (n, K); infinite for a stray zero.
+
+        Parameters
+        ----------
+        coefficients : (K, p), of the outputs that have some.
+        constants : (K,).
+        """
+        objective, n_outputs = self.objective, self.predictors.shape[1]
+        coefficients = coefficients if objective.coefficients is None else objective.coefficients
+        B, constant = np.zeros((n_outputs, coefficients.shape[1])), np.zeros(n_outputs)
+        B[: len(coefficients)] = coefficients
+        constant[: len(constants)] = constants / objective.constant
+        slope = objective.gradient
+        gradient = np.asarray((objective.X.X.T @ slope).T) + objective.ridge * B + objective.l1 * np.sign(B)
+        of_constant = slope.sum(axis=0) * objective.constant + objective.constant_ridge * constant
+        if not objective.free_constant:
+            of_constant = of_constant + objective.l1 * np.sign(constant)
+        held = ~objective.active[: len(coefficients)]
+        if (np.abs(gradient[: len(coefficients)][held]) > (1 + _STRAY) * objective.l1).any():
+            return np.full(self.predictors.shape, np.inf)
+        free = np.where(objective.active, gradient, 0.0), np.where(objective.intercept, of_constant, 0.0)
+        return self._first.predictor_move(*free)
 
     @property
     def work(self) -> float:
@@ -234,7 +260,12 @@ class LeaveOneOut:
     def _newton_move(self, rows: Rows, deltas: Floats, gradient: Floats) -> Floats:
         hessian = self._hessians(rows, deltas)
         flat = gradient.reshape(len(rows), -1)
-        return np.asarray(-np.linalg.solve(hessian, flat[..., None])[..., 0].reshape(gradient.shape))
+        try:
+            move = np.linalg.solve(hessian, flat[..., None])
+        except np.linalg.LinAlgError:  # a direction without curvature, as where few rows are within Huber's epsilon
+            level = np.einsum("bii->b", hessian)[:, None, None] / flat.shape[1]
+            move = np.linalg.solve(hessian + _DAMPED * level * np.eye(flat.shape[1]), flat[..., None])
+        return np.asarray(-move[..., 0].reshape(gradient.shape))
 
     def _line_search(self, rows: Rows, deltas: Floats, move: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(share of each move, value there): the first of 1, ½, ¼, … that lowers the objective, or zero."""

@@ -1,0 +1,67 @@
+"""Approximate leave-one-out where it has no row in doubt, against refits without each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import HuberRegressor, Lasso, LogisticRegression, PoissonRegressor
+
+from outsample import GridSearch, estimate
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def refitted(model, X, y, loss):
+    risks = []
+    for i in range(len(y)):
+        model.fit(np.delete(X, i, 0), np.delete(y, i))
+        log = -model.predict_log_proba(X[[i]])[0, y[i]] if loss == "log" else 0.0
+        risks.append(log if loss == "log" else (model.predict(X[[i]])[0] - y[i]) ** 2)
+    return np.mean(risks)
+
+
+@pytest.mark.parametrize("kind", ["l1 by liblinear", "poisson"])
+def test_risks_without_doubt_against_refits(kind):
+    """liblinear's penalised constant may leave the model; lbfgs may stop early on columns of unlike scales."""
+    rng, sure = np.random.default_rng(3), 0
+    for k in range(12):
+        n, C = int(rng.integers(8, 16)), 10 ** rng.uniform(-0.5, 1.5)
+        X = rng.normal(size=(n, 2))
+        y, loss = (rng.random(n) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int), "log"
+        y[:4] = [0, 1, 0, 1]
+        model, grid = LogisticRegression(penalty="l1", solver="liblinear", tol=1e-8, max_iter=20000), {"C": [C]}
+        if kind == "poisson":
+            X, y, loss = X * 10 ** rng.uniform(-2, 2, 2) ** (k % 2), rng.poisson(1.5, n) + 0.0, "squared"
+            model, grid = PoissonRegressor(), {"alpha": [1 / C / n]}
+        search = GridSearch(model, grid, criterion="alo", loss=loss, refit=False, random_state=0).fit(X, y)
+        if search.curve_.in_doubt[0] == 0:
+            sure += 1
+            exact = refitted(model.set_params(**{name: values[0] for name, values in grid.items()}), X, y, loss)
+            assert search.curve_.out_sample[0] == pytest.approx(exact, rel=0.01)
+    assert sure > 4
+
+
+def test_a_fit_that_is_not_at_its_minimum_is_in_doubt():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [1.0, 30.0, 0.1]
+    y = rng.poisson(np.exp(X[:, 0])) + 0.0
+    for tol, doubtful in ((1.0, True), (1e-9, False)):
+        grid = {"alpha": [1e-3]}
+        model = PoissonRegressor(tol=tol, max_iter=10000)
+        search = GridSearch(model, grid, criterion="alo", refit=False, random_state=0).fit(X, y)
+        assert (search.curve_.in_doubt[0] == 40) == doubtful
+
+
+def test_huber_regression_with_more_columns_than_rows_has_an_estimate():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(23, 55))
+    y = X[:, 0] + rng.normal(size=23)
+    assert np.isfinite(estimate(HuberRegressor(alpha=0.1, max_iter=5000), X, y, random_state=0).out_sample)
+
+
+def test_weighted_medians_of_a_lasso_have_an_estimate():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1))
+    y, weight = X[:, 0] + rng.normal(size=30), rng.random(30)
+    options = {"criterion": "alo", "loss": "neg_median_absolute_error", "sample_weight": weight}
+    assert np.isfinite(estimate(Lasso(0.1), X, y, **options).out_sample)
