@@ -18,7 +18,7 @@ from outsample.curve.left_out import LARGEST_TABLE, effective_number, moments_of
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.data.samples import AllRows, Data, Target, as_data
-from outsample.data.stability import variance_factor
+from outsample.data.stability import STABLE, variance_factor
 from outsample.data.tables import Table
 from outsample.losses.base import RELATIVE_ROUNDING, Loss, SufficientStatistic, weighted_mean
 from outsample.losses.choice import choose_loss
@@ -371,6 +371,15 @@ class Problem(Question):
         if not any(hasattr(value, "get_params") for setting in params for value in setting.values()):
             return np.full(len(params), variance_factor(self.path.estimator))
         return np.array([variance_factor(with_params(self.path.estimator, setting)) for setting in params])
+
+    @property
+    def variance_factor_of_folds(self) -> Floats:
+        """The same where rows are judged in folds.
+
+        Rows that are ranked only among those of their fold vary by that, too, which is in the spread of what they do to
+        a score: as much as the factor of a stable learner (benchmarks/ranking.py).
+        """
+        return self._variance_factor / (STABLE if self.loss.ranks else 1.0)
 
     @property
     def _rows_behind(self) -> float:

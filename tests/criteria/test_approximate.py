@@ -23,6 +23,7 @@ from sklearn.linear_model import (
     Ridge,
     TweedieRegressor,
 )
+from sklearn.metrics import hinge_loss, make_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -59,6 +60,7 @@ def _data():
 
 X, LABELS, WEIGHT = _data()
 
+HINGE = make_scorer(hinge_loss, greater_is_better=False, response_method="decision_function")
 LEARNERS = {
     "lasso": (Lasso(0.05, tol=1e-10), "real", None),
     "elastic net": (ElasticNet(0.1, tol=1e-10), "real", None),
@@ -78,7 +80,7 @@ LEARNERS = {
     "multinomial": (LogisticRegression(**TIGHT), "three", "log"),
     "multinomial, free": (LogisticRegression(C=np.inf, **TIGHT), "three", "log"),
     "multinomial, l1": (LogisticRegression(C=0.5, l1_ratio=1, solver="saga", **TIGHT), "three", "log"),
-    "squared hinge": (LinearSVC(C=0.1, **DUAL), "two", "roc_auc"),
+    "squared hinge": (LinearSVC(C=0.1, **DUAL), "two", HINGE),
     "squared hinge, three": (LinearSVC(C=0.1, **DUAL), "three", "zero-one"),
     "support vector regression": (
         LinearSVR(C=0.1, epsilon=0.2, loss="squared_epsilon_insensitive", **DUAL),

@@ -76,6 +76,11 @@ class ApproximateLeaveOneOut(Criterion):
             raise ValueError(
                 'X: criterion "alo" cannot leave a row out of precomputed kernels and distances; use "loo" or "kfold"'
             )
+        if problem.loss.ranks:
+            raise ValueError(
+                f'criterion "alo" leaves out single rows, and {problem.loss.name} ranks rows, which takes what one '
+                'model says of several of them; use "auto" or "kfold" instead'
+            )
         for params in _distinct(problem.path.params):
             model = with_params(problem.path.estimator, params)
             tail = last_step(model)

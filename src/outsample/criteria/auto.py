@@ -21,6 +21,7 @@ from outsample.data.learners import FitError, last_step
 from outsample.data.steps import step_that_reads_y
 from outsample.data.tables import n_columns
 from outsample.evidence.out_of_bag import tells_out_of_bag
+from outsample.evidence.rows import left_out_predictions
 from outsample.paths.out_of_bag import objection
 from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
@@ -209,6 +210,10 @@ def _leaves_out(problem: Problem) -> bool:
     """Whether left-out predictions are exact and free, or take no more fits than folds would."""
     if not _knows_left_out(problem):
         return False
+    if problem.loss.ranks:
+        splits = LeaveOneOut().splits(problem)
+        fold = splits.fold_of_rows(problem.n_samples)
+        return fold is not None and left_out_predictions(problem, fold) is not None
     with one_blas_thread:
         fits = problem.design.fits_of_rows_left_out(problem.y, problem.response)
     return fits <= FOLDS * len(problem.path)

@@ -19,7 +19,7 @@ from outsample.criteria.base import Criterion, RowCriterion, held_out_certificat
 from outsample.curve.left_out import LeftOut, effective_number, error_of_mean, of_units
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between
-from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, left_out_losses, split_seed
+from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, judged_risk, left_out_losses, split_seed
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, among, cross_validation_splits, hold_out_split, is_number_of_folds
@@ -136,6 +136,8 @@ class CrossValidation(RowCriterion):
     pooled : judge what all folds say of the rows they left out together, in place of the mean over folds: a score such
         as r2 or F1 on the few rows of a fold is biased and varies much more than one on all rows. `standard_error` is
         then that of the losses of rows, or of their influence on the score. The folds must leave out every row once.
+        Scores that rank rows, such as the area under the ROC curve, remain means over folds: what models that left
+        out different rows say cannot be ranked together.
     keep_predictions : see `RowCriterion`.
 
     Examples
@@ -265,7 +267,7 @@ class CrossValidation(RowCriterion):
             standard_error=self._standard_error(splits, found.left_out),
             monte_carlo_error=self._monte_carlo_error(problem, splits, found),
             freedom=K - 1 if K > 1 else max(1, len(splits.tested) - 1),
-            **({"variance_factor": None} if self.error == "nadeau-bengio" else {}),
+            variance_factor=None if self.error == "nadeau-bengio" else problem.variance_factor_of_folds,
         )
 
     def _monte_carlo_error(self, problem: Problem, splits: Splits, found: Tested) -> Floats | None:
@@ -306,7 +308,10 @@ class CrossValidation(RowCriterion):
 def pooled_curve(
     name: str, problem: Problem, splits: Splits, partition: Rows, keep_predictions: bool = False
 ) -> RiskCurve:
-    """The curve of criterion `name` that judges all left-out predictions together; `partition` has the fold of rows."""
+    """The curve of criterion `name` that judges all left-out predictions together; `partition` has the fold of rows.
+
+    Losses that rank rows judge fold by fold.
+    """
     found = _pooled_evidence(problem, splits, partition)
     table = left_out_losses(problem, found.predictions, partition)
     known = table is not None and table.losses is not None
@@ -314,14 +319,24 @@ def pooled_curve(
         table = replace(table, predictions=at_all_rows(problem, found.predictions))
     share = np.mean([len(fold.train) for fold in splits.folds]) / problem.n_samples
     fits = f"fits to {share:.0%} of the rows"
+    ranks = problem.loss.ranks
+    how = f"averaged over {fits}" if ranks else f"of all left-out predictions together, by {fits}"
     return problem.curve(
-        out_sample=np.asarray(problem.loss.risk(problem.y, found.predictions, problem.weight)),
+        out_sample=judged_risk(problem, found.predictions, splits.tests),
         criterion=name,
-        estimand=f"{problem.loss.on_new_data}, of all left-out predictions together, by {fits}",
+        estimand=f"{problem.loss.on_new_data}, {how}",
         n_fits=found.n_fits,
         standard_error=table.standard_error if table is not None and known else None,
+        variance_factor=problem.variance_factor_of_folds,
         left_out=table,
-        notes=splits.notes,
+        notes=(*splits.notes, *([_ranked(problem, len(splits))] if ranks else [])),
+    )
+
+
+def _ranked(problem: Problem, n_folds: int) -> str:
+    return (
+        f"{problem.loss.name} ranks rows, and scores by models that left out other rows cannot be ranked together: it "
+        f"is the mean over {n_folds} folds, each ranked by one model"
     )
 
 

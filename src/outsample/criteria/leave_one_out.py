@@ -9,6 +9,8 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import RowCriterion
+from outsample.criteria.cross_validation import pooled_curve
+from outsample.criteria.race import Race
 from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import Tested, evidence_of_folds, left_out_losses, split_generator
@@ -18,6 +20,9 @@ from outsample.resampling.rows import Splits, one_row_out
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import one_blas_thread
 
+# Stratified folds that take the place of single rows for scores that rank rows.
+FOLDS_OF_RANKS = 10
+
 
 @dataclass(frozen=True)
 class LeaveOneOut(RowCriterion):
@@ -25,7 +30,10 @@ class LeaveOneOut(RowCriterion):
 
     Exact and without refitting for linear smoothers, nearest neighbours, naive Bayes and discriminant analysis. With
     sample weights the losses of the left-out rows are weighted. A scorer that judges a whole set judges all left-out
-    predictions together; each row then has that score and its influence on it in place of a loss.
+    predictions together; each row then has that score and its influence on it in place of a loss. One that ranks rows,
+    such as the area under the ROC curve, cannot: without a row its own class is rarer, so that every row would be
+    ranked against its class. It is the mean over ten stratified folds in place of single rows, exact and without
+    refitting for the same learners.
 
     Estimates the error of a model fitted to n − 1 rows. `standard_error` is the standard deviation of the n losses
     over √n. It takes the losses as independent; they are nearly so for stable learners, and the interval then covers
@@ -63,8 +71,15 @@ class LeaveOneOut(RowCriterion):
             raise ValueError(
                 f"budget={self.budget} asks for more left-out rows than the {available} {what}; use at most {available}"
             )
+        if self.budget is not None and problem.loss.ranks:
+            raise ValueError(
+                f"budget={self.budget}: {problem.loss.name} ranks rows, and single rows left out cannot be ranked "
+                'together; use budget=None or criterion "kfold"'
+            )
 
     def splits(self, problem: Problem) -> Splits:
+        if problem.loss.ranks:
+            return Race(FOLDS_OF_RANKS).splits(problem)
         return one_row_out(problem.n_samples, self._left_out(problem), problem.groups)
 
     def _left_out(self, problem: Problem) -> Rows:
@@ -73,6 +88,11 @@ class LeaveOneOut(RowCriterion):
         return np.sort(split_generator(problem).choice(problem.n_samples, self.budget, replace=False))
 
     def _curve(self, problem: Problem) -> RiskCurve:
+        if problem.loss.ranks:
+            splits = self.splits(problem)
+            partition = splits.fold_of_rows(problem.n_samples)
+            assert partition is not None
+            return pooled_curve(self.name, problem, splits, partition, self.keep_predictions)
         if self.budget is None and not self.keep_predictions:
             if problem.in_row_blocks:
                 return self._in_row_blocks(problem)

@@ -22,6 +22,7 @@ from outsample.evidence.out_of_bag import (
     gains_by_correction,
     growths_of,
     kept_fits,
+    objection_to_ranks,
 )
 from outsample.evidence.rows import at_all_rows, left_out_losses
 from outsample.paths.out_of_bag import objection
@@ -103,6 +104,9 @@ class OutOfBag(Criterion):
             raise ValueError(
                 'X: criterion "oob" cannot leave a row out of precomputed kernels and distances; use "kfold"'
             )
+        reason = objection_to_ranks(problem)
+        if reason is not None:
+            raise ValueError(f'criterion "oob" {reason}; use "kfold" instead')
         for params in problem.path.params:
             reason = objection(with_params(problem.path.estimator, params))
             if reason is not None:
@@ -168,10 +172,11 @@ class OutOfBag(Criterion):
         A loss of whole sets judges the rows that every model left out.
         """
         table, known = None, np.flatnonzero((found.counts != 0).all(axis=0))
-        if not problem.loss.per_row and len(known) > 1:
+        by_rows = problem.loss.per_row or problem.loss.ranks
+        if not by_rows and len(known) > 1:
             everywhere = len(known) == problem.n_samples
             table = left_out_losses(problem, found.predictions, tested=None if everywhere else known)
-        if problem.loss.per_row:
+        if by_rows:
             table = LeftOut(found.losses - (found.risk - out_sample)[:, None], problem.weight)
         elif table is not None and table.losses is not None:
             table = replace(table, losses=table.losses - (table.risk - out_sample)[:, None])

@@ -192,6 +192,7 @@ class Race(Criterion):
             estimand=f"{problem.loss.on_new_data}, averaged over fits to {_share(run.splits, problem.n_samples)}",
             n_fits=0,
             standard_error=np.array([run.error(c) for c in range(places.start, places.stop)]),
+            variance_factor=problem.variance_factor_of_folds,
         )
 
     def _by_size(self, problem: Problem, run: SizeRace, places: slice) -> RiskCurve:

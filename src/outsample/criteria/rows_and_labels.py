@@ -20,7 +20,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
-from outsample.evidence.rows import evidence_of_folds, left_out_losses
+from outsample.evidence.rows import evidence_of_folds, judged_risk, left_out_losses
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
@@ -86,7 +86,7 @@ class RowsAndLabels(Criterion):
     def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
         asked, splits = _asked(problem), shuffled_folds(problem, self.n_folds)
         out, n_fits = _answer(asked, splits, 0)
-        return left_out_losses(problem, _said(problem, asked, out)), n_fits
+        return _table(problem, splits, _said(problem, asked, out)), n_fits
 
     @property
     def n_folds(self) -> int:
@@ -99,7 +99,7 @@ class RowsAndLabels(Criterion):
         labels = _label_half(problem, left_out, n_draws)
         mix, by_labels = _Mix(problem), labels.optimism.mean(axis=0)
         out_sample = mix(left_out.risk, by_labels)
-        table = left_out_losses(problem, left_out.predicted)
+        table = _table(problem, left_out.splits, left_out.predicted)
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
@@ -108,6 +108,7 @@ class RowsAndLabels(Criterion):
             standard_error=_standard_error(problem, out_sample, table, left_out.risk),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
+            variance_factor=problem.variance_factor_of_folds,
             left_out=table,
             notes=(labels.note,),
         )
@@ -165,9 +166,10 @@ class _Mix:
 
 @dataclass(frozen=True, eq=False)
 class _LeftOut:
-    """What folds say: risk (models,), its moves left to chance (moves, models), predictions (models, n[, classes]), the
-    frequencies behind them, the cost."""
+    """What folds say: the folds, risk (models,), its moves left to chance (moves, models), predictions (models, n[,
+    classes]), the frequencies behind them, the cost."""
 
+    splits: Splits
     risk: Floats
     moves: Floats
     predicted: Array
@@ -227,8 +229,8 @@ def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     n_fits += more + asked.design.fits_per_draw
     # A score of whole sets, such as r2 or F1, is biased on the few rows of a fold.
     pooled = problem.loss.reads_predictions and not problem.loss.per_row
-    risk = _pooled_risk(problem, predicted) if pooled else mean_over_folds(problem, splits, predicted)
-    return _LeftOut(risk, moves, predicted, out if has_frequencies(problem) else None, n_fits)
+    risk = judged_risk(problem, predicted, splits.tests) if pooled else mean_over_folds(problem, splits, predicted)
+    return _LeftOut(splits, risk, moves, predicted, out if has_frequencies(problem) else None, n_fits)
 
 
 def _asked(problem: Problem) -> Problem:
@@ -257,9 +259,9 @@ def _said(problem: Problem, asked: Problem, out: Array) -> Array:
     return out.argmax(axis=-1) if asked.response != problem.response else out
 
 
-def _pooled_risk(problem: Problem, predicted: Array) -> Floats:
-    """Risk of all left-out predictions together, (models,)."""
-    return np.asarray(problem.loss.risk(problem.y, predicted, problem.weight))
+def _table(problem: Problem, splits: Splits, predicted: Array) -> LeftOut | None:
+    """The losses of rows, judged together unless the loss ranks them."""
+    return left_out_losses(problem, predicted, splits.fold_of_rows(problem.n_samples) if problem.loss.ranks else None)
 
 
 def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHalf:

@@ -93,7 +93,7 @@ class FoldRace(RaceRun):
         return np.asarray(np.sum(~np.isnan(self.risks), axis=0))
 
     def _seen(self, candidates: Rows, r: int) -> Seen:
-        losses = np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates])
+        losses = self._losses_until(candidates, r)
         if self.problem.groups is None or not self.writes_losses:
             return losses, self._weight_until(r)
         tested = np.concatenate([self.splits.folds[fold].test for fold in self.rounds[: r + 1]])
@@ -132,12 +132,29 @@ class FoldRace(RaceRun):
         """(candidates, n) mean loss of each row over the folds that tested it; nan where none did."""
         table, times = (np.zeros((len(self.params), self.problem.n_samples)) for _ in range(2))
         for c, values in enumerate(self.values):
-            for fold, losses in zip(self.rounds, values, strict=False):
-                test = self.splits.folds[fold].test
-                table[c, test] += losses
+            if not values:
+                continue
+            tests = [self.splits.folds[fold].test for fold in self.rounds[: len(values)]]
+            losses = np.split(
+                self._losses_until([c], len(values) - 1)[0], np.cumsum([len(test) for test in tests])[:-1]
+            )
+            for test, own in zip(tests, losses, strict=True):
+                table[c, test] += own
                 times[c, test] += 1
         with np.errstate(invalid="ignore"):
             return table / times
+
+    def _losses_until(self, candidates: Sequence[int] | Rows, r: int) -> Floats:
+        """Losses of the rows of rounds 0 … r, one round after the other, (candidates, rows)."""
+        values = np.stack([np.concatenate(self.values[c][: r + 1]) for c in candidates])
+        problem, folds = self.problem, self.rounds[: r + 1]
+        if problem.loss.per_row or not self.writes_losses:
+            return values
+        tests = [self.splits.folds[fold].test for fold in folds]
+        ends = np.cumsum([len(test) for test in tests])
+        places = [np.arange(end - len(test), end) for test, end in zip(tests, ends, strict=True)]
+        risks, y = self.risks[folds][:, list(candidates)], problem.y[np.concatenate(tests)]
+        return problem.loss.joined(values, risks, places, y, self._weight_until(r))
 
     def _weight_until(self, r: int) -> Floats | None:
         """Weights of the losses of rounds 0 … r, None where all are one."""
@@ -226,8 +243,9 @@ def _of_trees(problem: Problem) -> tuple[Unseen, int] | None:
     """(what trees say of the rows that they did not see, fits); None where there are none, or all saw some row.
 
     What a third of the trees loses more than all of them is about what fits to all rows gain on fits to nine folds.
+    Scores that rank rows need one model for all rows of a fold.
     """
-    if not tells_out_of_bag(problem):
+    if problem.loss.ranks or not tells_out_of_bag(problem):
         return None
     try:
         found, n_fits = out_of_bag(problem)

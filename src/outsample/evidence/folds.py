@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from outsample.evidence.rows import split_seed
+from outsample.evidence.rows import in_folds, split_seed
+from outsample.losses.base import weighted_mean
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, cross_validation_splits
 from outsample.running.arrays import Array, Floats, Rows
@@ -99,7 +100,7 @@ def _between_partitions(problem: Problem, n_folds: int, predicted: Array, answer
 def _between_fits(problem: Problem, n_folds: int, first: Array, second: Array, tested: Rows) -> Floats:
     """√(V/n) from two left-out predictions of the tested rows, row by row where there is a loss per row."""
     if not problem.loss.per_row:
-        apart = _risk(problem, first, tested) - _risk(problem, second, tested)
+        apart = _first_risk(problem, n_folds, first, tested) - _risk(problem, second, tested)
         return np.asarray(apart[None] / np.sqrt(2 * n_folds))
     labels, share = problem.y[tested], np.ones(len(tested)) if problem.weight is None else problem.weight[tested]
     losses = (problem.loss.pointwise(labels, predicted[:, tested]) for predicted in (first, second))
@@ -110,6 +111,15 @@ def _between_fits(problem: Problem, n_folds: int, first: Array, second: Array, t
     # As few moves as there are models, with the same products.
     few = np.linalg.qr(apart, mode="r") if len(apart) > apart.shape[1] else apart
     return np.asarray(few / np.sqrt(2 * problem.effective_n))
+
+
+def _first_risk(problem: Problem, n_folds: int, predicted: Array, tested: Rows) -> Floats:
+    """Risk of the rows of a fold by another partition; of losses that rank rows what these add to that of all."""
+    if not problem.loss.ranks:
+        return _risk(problem, predicted, tested)
+    weight = None if problem.weight is None else problem.weight[tested]
+    rows = in_folds(problem, predicted, shuffled_folds(problem, n_folds).tests)[1]
+    return np.asarray(weighted_mean(rows[:, tested], weight))
 
 
 def _risk(problem: Problem, predicted: Array, test: Rows) -> Floats:

@@ -5,11 +5,15 @@ more. What chance in the estimators adds to the risk falls like 1/m: exactly for
 others, zero-one loss and scorers included. With the estimators that did not see a row split in two halves, the risk of
 a half exceeds that of the whole by as much as the whole exceeds an endless ensemble, and the share (1 − m/M) of this
 difference is subtracted. For squared errors the mean over all halves has a closed form, s²/m.
+
+Scores that rank rows compare what estimators say of two rows, and out of bag every row would be judged by others: where
+its own class is a little rarer than in those that judge the other row. Two rows are therefore compared by the
+estimators that saw neither (Airola et al. 2011: leave-pair-out).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +24,8 @@ from sklearn.base import BaseEstimator
 
 from outsample.data.learners import FitError, fit, last_step, respond, seeded, with_params
 from outsample.losses.base import weighted_mean
+from outsample.losses.scorers.ranks import Pairs
+from outsample.losses.whole_set import ScorerLoss
 from outsample.paths.dispatch import is_patched
 from outsample.paths.out_of_bag import (
     SIZE,
@@ -34,7 +40,7 @@ from outsample.paths.out_of_bag import (
     size_in_memory,
 )
 from outsample.problem import Problem
-from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.arrays import Array, Bools, Floats, Rows
 from outsample.running.fits import setting_key
 from outsample.running.run import ROW_SPLITS, child_generator
 from outsample.running.workers import results_of
@@ -48,6 +54,15 @@ MOST_SPLITS, SPLITS_IN_ALL = 8, 4000
 
 # Trees below which rows are left out by too few of them: a row is out of bag in 37 % of the trees.
 FEWEST_TREES = 30
+
+# The same for scores that rank rows: two of them are out of bag in 14 % of the trees.
+FEWEST_TREES_OF_PAIRS = 80
+
+# Rows that are compared with each other, at most; more are compared within blocks of so many.
+MOST_COMPARED = 1000
+
+# Ways in which estimators that compare rows are split in two, and the share of a sum that is its rounding.
+SPLITS_OF_PAIRS, ROUNDING = 2, 1e-5
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,8 @@ class Unseen:
     predictions : (sizes, n[, classes or outputs]) raw; −1 for codes, nan for numbers, where all estimators saw the row.
     counts : (sizes, n) estimators that did not see the row; −1 where that is not known.
     in_sample : (sizes,) risk on the rows fitted.
-    losses : (sizes, n) losses of rows, corrected if asked for, nan where all estimators saw it; no rows for losses of
-        whole sets.
+    losses : (sizes, n) losses of rows, corrected if asked for, nan where all estimators saw it; of losses that rank
+        rows their risk plus the influence of the row; no rows for other losses of whole sets.
     risk : (sizes,) their mean, or the risk of all of them together.
     """
 
@@ -97,7 +112,22 @@ def tells_out_of_bag(problem: Problem) -> bool:
     if problem.groups is not None or problem.path.pairwise or not loss.reads_predictions or loss.limitless:
         return False
     learners = [with_params(problem.path.estimator, params) for params in problem.path.params]
-    return all(objection(it) is None and last_step(it).get_params()[SIZE] >= FEWEST_TREES for it in learners)
+    if objection_to_ranks(problem) is not None:
+        return False
+    fewest = FEWEST_TREES_OF_PAIRS if loss.ranks else FEWEST_TREES
+    return all(objection(it) is None and last_step(it).get_params()[SIZE] >= fewest for it in learners)
+
+
+def objection_to_ranks(problem: Problem) -> str | None:
+    """Why a score that ranks rows cannot be computed out of bag; None where it can, and for other losses."""
+    if not problem.loss.ranks:
+        return None
+    if not isinstance(problem.loss, ScorerLoss) or not problem.loss.ranks_pairs:
+        return f"compares two rows at a time, which {problem.loss.name} cannot be computed from"
+    learners = [last_step(with_params(problem.path.estimator, params)) for params in problem.path.params]
+    if any(is_patched(type(learner)) for learner in learners):
+        return f"ranks rows by trees that saw neither of two, and {type(learners[0]).__name__} does not tell its bags"
+    return None
 
 
 def gains_by_correction(problem: Problem) -> bool:
@@ -245,21 +275,26 @@ class OutOfBagJudge:
         rng = child_generator(self.seed, ROW_SPLITS, HALVES)
         squares = self.corrected and self.loss.quadratic
         n_splits = min(MOST_SPLITS, max(2, SPLITS_IN_ALL // len(self.y))) // (1 if self.loss.per_row else 2)
-        halved = self.corrected and not squares
-        return no_votes(ensemble, opinion, self.response, n_splits if halved else 0, rng, self.y if squares else None)
+        halved, ranks = self.corrected and not squares and not self.loss.ranks, self.loss.ranks
+        around = self.y if squares else None
+        return no_votes(ensemble, opinion, self.response, n_splits if halved else 0, rng, around, ranks)
 
     def _judged(self, votes: Votes, size: int) -> tuple[Array, ...]:
         """The arrays of `Unseen` by these votes, the losses those of an ensemble of this size."""
         known = votes.count > 0
         raw = self._response(votes.unseen, known)
         in_sample = self.loss.risk(self.y, self._response(votes.everyone), self.weight)
+        if isinstance(self.loss, ScorerLoss) and self.loss.ranks:
+            rng = child_generator(self.seed, ROW_SPLITS, HALVES)
+            risk, losses = Compared(self.loss, self.y, self.weight, votes).judged(size if self.corrected else None, rng)
+            return raw, votes.count.copy(), in_sample, losses, risk
         losses = self._losses(known, raw)
         if not self.loss.per_row:
             return raw, votes.count.copy(), in_sample, losses, self._set_risk(votes, raw, size)
         if self.corrected and known.any():
             losses = losses - self._pull(votes, losses) * (1 / np.maximum(votes.count, 1) - 1 / size)
-        risk = weighted_mean(losses[known], self._weight(known)) if known.any() else np.nan
-        return raw, votes.count.copy(), in_sample, losses, np.asarray(risk)
+        risk = np.asarray(weighted_mean(losses[known], self._weight(known)) if known.any() else np.nan)
+        return raw, votes.count.copy(), in_sample, losses, risk
 
     def _response(self, mean: Floats, known: Array | None = None) -> Array:
         """What an ensemble answers whose estimators say this on average, (..., n[, classes or outputs])."""
@@ -322,3 +357,76 @@ class OutOfBagJudge:
         more = np.mean(1 / counts[:, :, twice]) - np.mean(1 / votes.count[twice])
         less = np.mean(1 / votes.count[known]) - 1 / size
         return np.asarray(risk - (of_halves - whole) * less / more)
+
+
+class Compared:
+    """Rows compared two by two, by the estimators that saw neither."""
+
+    def __init__(self, loss: ScorerLoss, y: Array, weight: Floats | None, votes: Votes) -> None:
+        self.loss, self.y, self.weight = loss, y, weight
+        self.opinions, self.blind = np.stack(votes.opinions or []), np.stack(votes.blind)
+
+    def judged(self, size: int | None, rng: np.random.Generator) -> tuple[Array, Floats]:
+        """(risk, losses of rows (n,)), corrected to an ensemble of `size` unless that is None."""
+        blocks = self._blocks()
+        risks, losses = np.empty((len(blocks), 1)), np.full((1, len(self.y)), np.nan)
+        more = []
+        for k, rows in enumerate(blocks):
+            counts, sums = self._sums(rows, slice(None))
+            risks[k], losses[0, rows] = self._risk(rows, counts > 0, sums)
+            if size is not None:
+                more.append(np.mean([self._more(rows, counts, sums, size, rng) for _ in range(SPLITS_OF_PAIRS)]))
+        losses = self.loss.joined(losses, risks, blocks, self.y, self.weight)[0]
+        surplus = float(np.mean(more)) if more else 0.0
+        return np.asarray(risks.mean() - surplus), losses - surplus
+
+    def _blocks(self) -> list[Rows]:
+        """Rows that some estimator did not see, as one block, or dealt to several class by class."""
+        known = np.flatnonzero(self.blind.any(axis=0))
+        classes = np.bincount(self.y[known])
+        n_blocks = max(1, min(-(-len(known) // MOST_COMPARED), int(classes[classes > 0].min())))
+        dealt = np.random.default_rng(0).permutation(known)
+        dealt = dealt[np.argsort(self.y[dealt], kind="stable")]
+        return [np.sort(dealt[k::n_blocks]) for k in range(n_blocks)]
+
+    def _sums(self, rows: Rows, estimators: Any) -> tuple[Floats, Callable[[int], Floats]]:
+        """(estimators that saw neither of two rows, a function that gives the sum over them of the score of the first
+        one for a class), (rows, rows) each."""
+        blind = self.blind[estimators][:, rows].astype(np.float32)
+        said = self.opinions[estimators][:, rows]
+
+        def of_class(c: int) -> Floats:
+            return np.asarray((blind * self.loss.scores_of(said, c)).T @ blind)
+
+        return blind.T @ blind, of_class
+
+    def _risk(self, rows: Rows, known: Bools, sums: Callable[[int], Floats]) -> tuple[float, Floats]:
+        """(risk of some rows, their values in it)."""
+
+        def ranking(c: int) -> Pairs:
+            held = sums(c)
+            apart = held - held.T
+            # Sums in single precision: what differs by rounding is a tie.
+            above = np.where(np.abs(apart) <= ROUNDING * np.abs(held).max(), 0.5, apart > 0)
+            return Pairs(np.where(known, above, 0.0), known)
+
+        weight = None if self.weight is None else self.weight[rows]
+        return self.loss.of_pairs(self.y[rows], ranking, weight)
+
+    def _more(
+        self, rows: Rows, counts: Floats, sums: Callable[[int], Floats], size: int, rng: np.random.Generator
+    ) -> float:
+        """How much more the risk is by so few estimators than by `size` of them, from a half of them and the other."""
+        half = rng.permutation(len(self.blind)) < len(self.blind) // 2
+        counts_of_half, sums_of_half = self._sums(rows, half)
+        others = counts - counts_of_half
+        known = (counts_of_half > 0) & (others > 0)
+        if not known.any():
+            return 0.0
+        halves = [
+            self._risk(rows, known, sums_of_half)[0],
+            self._risk(rows, known, lambda c: sums(c) - sums_of_half(c))[0],
+        ]
+        pull = np.mean(halves) - self._risk(rows, known, sums)[0]
+        fewer = np.mean([np.mean(1 / held[known]) for held in (counts_of_half, others)]) - np.mean(1 / counts[known])
+        return float(pull * (np.mean(1 / counts[counts > 0]) - 1 / size) / fewer)

@@ -143,7 +143,13 @@ class FoldJudge:
     def losses(self, test: Rows, predicted: Array) -> Floats:
         """Losses of every model on the rows of a fold, (models, rows)."""
         weight = None if self.weight is None else self.weight[test]
-        return self.loss.row_values(self.y[test], predicted, weight)
+        return self.loss.part_values(self.y[test], predicted, weight)
+
+    def joined(self, losses: Floats | None, risks: Floats, splits: Splits) -> Floats | None:
+        """The losses of rows in the mean over folds, (models, n), given what they are in their folds."""
+        if losses is None or self.loss.per_row or len(splits.tested) > len(self.y):
+            return losses
+        return self.loss.joined(losses, risks, splits.tests, self.y, self.weight)
 
     def table(self, splits: Splits, predicted: Array, keep: bool) -> LeftOut:
         """The table of losses, given what every model says of all rows, each left out.
@@ -168,7 +174,7 @@ class FoldJudge:
         losses = np.full(predicted.shape[:2], np.nan)
         for test in splits.tests:
             losses[:, test] = self.losses(test, predicted[:, test])
-        return LeftOut(_complete(losses, splits.tested), fold_risks=risks)
+        return LeftOut(_complete(self.joined(losses, risks, splits), splits.tested), fold_risks=risks)
 
     def _all_losses(self, predicted: Array, keep: bool) -> Floats:
         reused = not keep and self.alone and predicted.dtype == np.float64 and predicted.ndim == 2
@@ -197,8 +203,13 @@ def _only(losses: Floats, tested: Rows) -> Floats:
 
 def left_out_predictions(problem: Problem, partition: Rows) -> Array | None:
     """What every model says of every row, fitted to the other folds, without refits; None where it takes refits."""
-    with one_blas_thread:
-        return problem.design.left_out_predictions(problem.y, partition, problem.response)
+
+    def compute() -> Array | None:
+        with one_blas_thread:
+            return problem.design.left_out_predictions(problem.y, partition, problem.response)
+
+    # Whoever asks whether there is a shortcut for scores that rank rows need not take it twice.
+    return problem.once(("left out", partition.tobytes()), compute) if problem.loss.ranks else compute()
 
 
 def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: FoldJudge | None, keep: bool) -> Tested:
@@ -238,6 +249,7 @@ def _from_refits(
     with np.errstate(invalid="ignore"):
         known = None if sums is None or problem.response == "score" else np.where(often > 0, sums / often, np.nan)
     if not problem.loss.per_row:
+        known = known if judge is None else judge.joined(known, np.stack(risks), splits)
         known = _complete(known, splits.tested)
     table = LeftOut(known, fold_risks=None if judge is None else np.stack(risks))
     table = _completed(table, problem, splits, kept)
@@ -261,9 +273,12 @@ def left_out_losses(
 ) -> LeftOut | None:
     """The table of losses, given what every model says of every row, left out; or of the rows `tested` only.
 
-    A loss of whole sets judges these rows together, and each has that risk plus its influence on it. None where
-    influences cannot be computed.
+    A loss of whole sets judges these rows together, and each has that risk plus its influence on it; one that ranks
+    rows judges fold by fold. None where influences cannot be computed.
     """
+    if problem.loss.ranks and fold is not None:
+        losses = in_folds(problem, predicted, [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)])[1]
+        return None if np.isnan(losses).any() else LeftOut(losses, problem.weight, fold)
     if tested is None:
         losses = problem.loss.row_values(problem.y, predicted, problem.weight)
         tested = np.arange(problem.n_samples)
@@ -274,6 +289,30 @@ def left_out_losses(
     if not problem.loss.per_row and _complete(losses, tested) is None:
         return None
     return LeftOut(losses, problem.weight, fold, groups=problem.groups)
+
+
+def in_folds(problem: Problem, predicted: Array, tests: Sequence[Rows]) -> tuple[Floats, Floats]:
+    """(mean over folds of the risk of every model, (models,); the values of rows in it, (models, n)).
+
+    Of losses of whole sets, given what every model says of all rows, those of a fold without having seen it.
+    """
+    loss, y, weight = problem.loss, problem.y, problem.weight
+    risks, rows = [], np.full(predicted.shape[:2], np.nan)
+    for test in tests:
+        own = y[test], predicted[:, test], None if weight is None else weight[test]
+        risks.append(np.asarray(loss.risk(*own), dtype=np.float64))
+        rows[:, test] = loss.part_values(*own)
+    return np.mean(risks, axis=0), loss.joined(rows, np.stack(risks), tests, y, weight)
+
+
+def judged_risk(problem: Problem, predicted: Array, tests: Sequence[Rows]) -> Floats:
+    """Risk of every model on all rows together, (models,), each left out of the fits that judge it.
+
+    The mean over folds of losses that rank rows: only scores of one model can be ranked together.
+    """
+    if problem.loss.ranks:
+        return in_folds(problem, predicted, tests)[0]
+    return np.asarray(problem.loss.risk(problem.y, predicted, problem.weight))
 
 
 def missing(predicted: Array, n: int) -> Array:

@@ -211,7 +211,7 @@ def losses_of(problem: Problem, unseen: Unseen) -> Floats:
 
     Where single rows have no losses, and no influence on that of all, each stands for the whole.
     """
-    if problem.loss.per_row:
+    if problem.loss.per_row or problem.loss.ranks:
         return np.asarray(unseen.losses[0])
     known = np.flatnonzero(unseen.counts[0])
     losses = np.full(problem.n_samples, np.nan)

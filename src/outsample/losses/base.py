@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -106,6 +106,8 @@ class Loss(ABC):
     reads_predictions : whether it is computed from predictions; otherwise it is asked of the fitted models.
     relative : whether it is measured against the best constant of the same rows, as r2 is.
     limitless : whether it grows without limit where the probability of the true class goes to zero, as log loss does.
+    ranks : whether it judges the order in which predictions put the rows, so that only what one model says of them can
+        be judged together: without a row, its own class is rarer, and all scores of that model are a little lower.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Loss(ABC):
     reads_predictions: bool = True
     relative: bool = False
     limitless: bool = False
+    ranks: bool = False
 
     @property
     def range(self) -> tuple[float, float]:
@@ -175,6 +178,21 @@ class Loss(ABC):
         on it. nan for sets where that cannot be computed.
         """
         return np.asarray(self.pointwise(y, prediction), dtype=np.float64)
+
+    def part_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        """As `row_values`, of one of several sets that `joined` puts together."""
+        return self.row_values(y, prediction, weight)
+
+    def joined(self, rows: Floats, risks: Floats, tests: Sequence[Array], y: Array, weight: Floats | None) -> Floats:
+        """The values of rows in the mean risk of several sets, (models, n), from their values in these.
+
+        Parameters
+        ----------
+        rows : (models, n) `part_values` of the sets, nan where a row is in none.
+        risks : (sets, models) risk of each set, nan where it was not judged.
+        tests : the rows of each set.
+        """
+        return rows
 
     def risk_of_groups(self, groups: Groups, masses: Floats) -> Floats | None:
         """Risk of the models on labels of which each group has some of each class, (label vectors, models).

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from outsample.data.tables import lend
 from outsample.losses.base import LABELS, RELATIVE_ROUNDING, Groups, Loss, SufficientStatistic, as_losses, class_shares
 from outsample.losses.jackknife import jackknifed
 from outsample.losses.scorers.form import Form
+from outsample.losses.scorers.ranks import RankForm, Ranking
 from outsample.losses.scorers.stand_ins import FrozenPredictions, Recorder
 from outsample.running.arrays import Array, Floats, Rows, chunks
 from outsample.running.threads import cached_property
@@ -149,6 +150,20 @@ def risk_if_any(loss: Loss, y: Array, prediction: Array, weight: Floats | None) 
         return np.nan
 
 
+def _heeds_order_alone(loss: SetLoss, y: Array, prediction: Array) -> bool:
+    """Whether a loss stays the same if predictions change and their order does not, and heeds the order."""
+    if prediction.ndim > 1:
+        # Other shares of the classes, in the same order of the rows for each of them.
+        more = np.arange(prediction.shape[-1]) / 2
+        moved, turned = (prediction + more) / (1 + more.sum()), prediction[::-1]
+    else:
+        moved, turned = np.exp(prediction), -prediction
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first, same, other = (_risk_if_any(loss, y, said, None) for said in (prediction, moved, turned))
+    return bool(np.isclose(first, same, rtol=1e-9, atol=1e-12) and not np.isclose(first, other))
+
+
 def _same_for_every_row(y: Array, classes: Array | None, weight: Floats | None) -> Iterator[Array]:
     """Each class, or the mean and some quantiles of the labels, for every row."""
     if classes is None:
@@ -190,6 +205,14 @@ class SetFunctionLoss(SetLoss):
     @property
     def trailing(self) -> bool:  # type: ignore[override]
         return self.multioutput
+
+    @cached_property
+    def ranks(self) -> bool:  # type: ignore[override]
+        """Found by trial."""
+        if self.classes is not None or self.multioutput:
+            return False
+        y, prediction = np.random.default_rng(0).integers(1, 9, (2, 12)) / 2
+        return _heeds_order_alone(self, y, prediction)
 
     def for_labels(self, classes: Array | None, n_outputs: int) -> Loss:
         return replace(self, classes=classes, multioutput=n_outputs > 1)
@@ -260,6 +283,14 @@ class ScorerLoss(SetLoss):
         if self.multioutput or self.response == "predict_proba":
             return True
         return self.response == "decision_function" and self.classes is not None and len(self.classes) > 2
+
+    @cached_property
+    def ranks(self) -> bool:  # type: ignore[override]
+        """Known of a form; of other scorers found by trial."""
+        if self.form is not None or (self.response == "predict" and self.classes is not None):
+            return self.form is not None and self.form.ranks
+        y, prediction, _ = self._trial()
+        return not self.multioutput and _heeds_order_alone(self, y, prediction)
 
     @property
     def responses(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -404,9 +435,34 @@ class ScorerLoss(SetLoss):
             return super().row_values(y, prediction, weight)
         return self._over_models(self._known_rows, y, prediction, weight, axis=-2)
 
-    def _known_rows(self, y: Array, prediction: Array, weight: Floats | None) -> Floats:
+    def part_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        if not isinstance(self.form, RankForm):
+            return self.row_values(y, prediction, weight)
+        return self._over_models(partial(self._known_rows, part=True), y, prediction, weight, axis=-2)
+
+    def joined(self, rows: Floats, risks: Floats, tests: Sequence[Array], y: Array, weight: Floats | None) -> Floats:
+        return self.form.joined(rows, risks, tests, y, weight) if isinstance(self.form, RankForm) else rows
+
+    @property
+    def ranks_pairs(self) -> bool:
+        """Whether it can be computed from rows compared two by two."""
+        return isinstance(self.form, RankForm)
+
+    def scores_of(self, prediction: Array, c: int) -> Array:
+        """What a loss that ranks pairs compares for class c, (..., n)."""
+        assert isinstance(self.form, RankForm)
+        return self.form.scores_of(prediction, c)
+
+    def of_pairs(self, y: Array, ranking: Ranking, weight: Floats | None) -> tuple[float, Floats]:
+        """(risk, `part_values` (n,)) of rows compared two by two."""
+        assert isinstance(self.form, RankForm)
+        score, values = self.form.of_pairs(y, ranking, weight)
+        return -self.sign * float(score), -self.sign * values
+
+    def _known_rows(self, y: Array, prediction: Array, weight: Floats | None, part: bool = False) -> Floats:
         assert self.form is not None
-        rows = np.asarray(-self.sign * self.form.row_values(y, prediction, weight))
+        values = self.form.part_values if part and isinstance(self.form, RankForm) else self.form.row_values
+        rows = np.asarray(-self.sign * values(y, prediction, weight))
         for i in self._undefined(rows.sum(axis=-1)):
             Y, P = self._sets(y, prediction)
             rows[i] = self._jackknifed(Y[i], P[i], weight)

@@ -126,12 +126,21 @@ class Votes:
     n_splits : also keep the sums of random halves of the estimators that did not see a row, in so many ways.
     rng : draws the halves.
     around : also keep sums of squares around these labels, of the shape of an opinion.
+    kept : also keep every opinion, so that rows can be compared by those who saw neither.
     """
 
     def __init__(
-        self, shape: tuple[int, ...], by_sum: bool, n_splits: int, rng: np.random.Generator, around: Floats | None
+        self,
+        shape: tuple[int, ...],
+        by_sum: bool,
+        n_splits: int,
+        rng: np.random.Generator,
+        around: Floats | None,
+        kept: bool = False,
     ) -> None:
         n = shape[0]
+        self.opinions: list[Array] | None = [] if kept else None
+        self.blind: list[Array] = []
         self.size, self._by_sum, self._rng, self._around = 0, by_sum, rng, around
         self._all, self._unseen, self.count = np.zeros(shape), np.zeros(shape), np.zeros(n, dtype=np.intp)
         self._squares = None if around is None else np.zeros(shape)
@@ -143,6 +152,9 @@ class Votes:
         """Count one more estimator, which did not see the rows `unseen`."""
         own = opinion[unseen]
         self.size += 1
+        if self.opinions is not None:
+            self.opinions.append(opinion.astype(np.float32))
+            self.blind.append(np.isin(np.arange(len(opinion)), unseen))
         self._all += opinion
         self._unseen[unseen] += own
         if self._squares is not None and self._around is not None:
@@ -199,11 +211,12 @@ def no_votes(
     n_splits: int,
     rng: np.random.Generator,
     around: Floats | None,
+    kept: bool,
 ) -> Votes:
     """Votes for opinions of this kind, before the first one."""
     shares = response != "decision_function" and is_classifier(ensemble)
     by_sum = shares and is_bag(ensemble)
-    return Votes(opinion.shape, by_sum, n_splits, rng, around)
+    return Votes(opinion.shape, by_sum, n_splits, rng, around, kept)
 
 
 def fitted_by_patch(model: Any, X: Table, y: Array, weight: Floats | None) -> Any:

@@ -29,6 +29,7 @@ class Form(ABC):
         ones may differ.
     any_precision : whether it has them for predictions in single precision, too, in which scikit-learn computes.
     takes_many_labels : whether many label vectors that meet the same predictions cost little more than one.
+    ranks : whether it judges the order in which predictions put the rows.
     """
 
     statistic: SufficientStatistic | None = None
@@ -38,6 +39,7 @@ class Form(ABC):
     every_digit: bool = False
     any_precision: bool = False
     takes_many_labels: bool = False
+    ranks: bool = False
 
     @abstractmethod
     def value(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:

@@ -1,14 +1,16 @@
 """Scores of a ranking: the area under the ROC curve and average precision.
 
 Rows are sorted by score once; the labels that they meet, real or drawn, are summed along that order. Ties count one
-half in the area, and are one step of the curve in average precision, as in scikit-learn.
+half in the area, and are one step of the curve in average precision, as in scikit-learn. Where every pair of rows was
+compared by a model of its own, which saw neither, the outcomes of the comparisons take the place of the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,12 +34,10 @@ def area(positive: Bools, order: Order, weight: Floats | None = None) -> Floats:
         return np.where(pairs > 0, (above - held**2 / 2) / pairs, np.nan)
 
 
-def area_rows(positive: Bools, order: Order, weight: Floats | None = None) -> tuple[Floats, Floats]:
-    """(area (...), influence of each row (..., n)); their standard error is that of DeLong, DeLong & Clarke-Pearson.
+def area_rows(positive: Bools, order: Order, weight: Floats | None = None) -> Rowwise:
+    """The area and what rows do to it; their standard error is that of DeLong, DeLong & Clarke-Pearson.
 
     The influence of a positive row is n/n₊ times its placement, the share of negative rows below it, minus the area.
-    DeLong's variance has the divisor n₊ − 1 in each class where that of a mean of n rows has n − 1, so influences are
-    multiplied by √((1 − 1/n)/(1 − 1/n₊)); with weights the numbers are effective ones.
     """
     w = np.ones(positive.shape[-1]) if weight is None else weight
     mass = w.sum(axis=-1)[..., None]
@@ -47,13 +47,34 @@ def area_rows(positive: Bools, order: Order, weight: Floats | None = None) -> tu
     with np.errstate(invalid="ignore", divide="ignore"):
         placements = np.where(positive, negatives / (mass - held), 1 - below / held)
         value = (positive * w * placements).sum(axis=-1, keepdims=True) / held
-        share = np.where(positive, held / mass, 1 - held / mass)
-        influence = np.where(w > 0, (placements - value) / share, 0.0)
-    return value[..., 0], influence * _small_sample(positive, w)
+        return _placed(value, placements, positive, w)
+
+
+def area_of_pairs(positive: Bools, pairs: Pairs, weight: Floats | None = None) -> Rowwise:
+    """As `area_rows`, of rows (n,) of which every pair was compared by a model of its own."""
+    w = np.ones(len(positive)) if weight is None else weight
+    known, above = pairs.known, pairs.above
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wins, met = above @ (w * ~positive), known @ (w * ~positive)
+        losses, faced = (w * positive) @ above, (w * positive) @ known
+        value = np.array([(w * positive) @ wins / ((w * positive) @ met)])
+        placements = np.where(positive, wins / met, losses / faced)
+        return _placed(value, np.where(np.isnan(placements), value, placements), positive, w)
+
+
+def _placed(value: Floats, placements: Floats, positive: Bools, w: Floats) -> Rowwise:
+    share = (positive * w).sum(axis=-1, keepdims=True) / w.sum(axis=-1)[..., None]
+    share = np.where(positive, share, 1 - share)
+    carried = np.broadcast_to(np.where(w > 0, 1 / share, 0.0), placements.shape)
+    return Rowwise(value[..., 0], placements * carried, carried)
 
 
 def _small_sample(positive: Bools, w: Floats) -> Floats:
-    """√((1 − 1/n)/(1 − 1/n_class)) for the class of each row, (..., n); 1 where a class has a single row."""
+    """√((1 − 1/n)/(1 − 1/n_class)) for the class of each row, (..., n); 1 where a class has a single row.
+
+    DeLong's variance has the divisor n_class − 1 in each class where that of a mean of n rows has n − 1, so influences
+    are multiplied by this; with weights the numbers are effective ones.
+    """
 
     def slack(held: Array) -> Floats:
         total, squares = held.sum(axis=-1, keepdims=True), np.square(held).sum(axis=-1, keepdims=True)
@@ -78,8 +99,8 @@ def precision(positive: Bools, order: Order, weight: Floats | None = None) -> Fl
     return np.where((held > 0) & (held < total_weight(positive, weight)), mean, np.nan)
 
 
-def precision_rows(positive: Bools, order: Order, weight: Floats | None = None) -> tuple[Floats, Floats]:
-    """(average precision (...), influence of each row (..., n)).
+def precision_rows(positive: Bools, order: Order, weight: Floats | None = None) -> Rowwise:
+    """Average precision and what rows do to it.
 
     With T and S the shares of positive and of all rows scored no lower than row i, N = Σ₊ p_i T_i/S_i and the score is
     N/π. A row adds T/S to N if it is positive, and changes T_i and S_i of all rows scored no higher than itself.
@@ -95,8 +116,24 @@ def precision_rows(positive: Bools, order: Order, weight: Floats | None = None) 
         value = (per_row * hits).sum(axis=-1, keepdims=True) / held
         further = order.running(per_row).up_to(), order.running(per_row * hits / rows).up_to()
         moved = positive * (hits / rows + further[0]) - further[1]
-        influence = (moved - value * positive) / held
-    return value[..., 0], influence
+        return Rowwise(value[..., 0], moved / held, positive / held)
+
+
+def precision_of_pairs(positive: Bools, pairs: Pairs, weight: Floats | None = None) -> Rowwise:
+    """As `precision_rows`, of rows (n,) of which every pair was compared by a model of its own."""
+    w = np.ones(len(positive)) if weight is None else weight
+    share = w / w.sum()
+    # Rows scored no lower, by the comparisons with row i in row i; a row itself is one of them. Ties are those of few
+    # estimators, which more of them would decide either way.
+    no_lower = pairs.known - pairs.above
+    np.fill_diagonal(no_lower, 1.0)
+    hits, rows = no_lower @ (positive * share), no_lower @ share
+    rows = np.where(rows > 0, rows, 1.0)
+    per_row, held = positive * share / rows, (positive * share).sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.array([(per_row * hits).sum() / held])
+        moved = positive * (hits / rows + per_row @ no_lower) - (per_row * hits / rows) @ no_lower
+        return Rowwise(value[0], moved / held, positive / held)
 
 
 def expected_precision(n_positive: float, order: Order, mass: Floats | None = None) -> Floats:
@@ -113,20 +150,49 @@ def expected_precision(n_positive: float, order: Order, mass: Floats | None = No
     return mean_of_rows((1 + (rows - 1) * others) / rows, m)
 
 
+class Rowwise(NamedTuple):
+    """A score of one ranking, and what every row does to it: its influence is gained − value × carried.
+
+    Attributes
+    ----------
+    value : (...) the score.
+    gained : (..., n) what the score would gain by more rows like this one.
+    carried : (..., n) how much of the level of the score the row carries; its mean is that of all rows.
+    """
+
+    value: Floats
+    gained: Floats
+    carried: Floats
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows that were compared two by two.
+
+    Attributes
+    ----------
+    above : (n, n) 1 where the first row was scored higher than the second, ½ where they are tied, else 0.
+    known : (n, n) whether two rows were compared; `above` is 0 where they were not.
+    """
+
+    above: Floats
+    known: Bools
+
+
 class Term(NamedTuple):
     """One ranking of an average.
 
     Attributes
     ----------
     positive : (..., n) the rows that should be ranked first.
-    order : rows by score.
+    order : rows by score, or compared in pairs.
     weight : (..., n) weights of the rows; zero for those that the ranking leaves out.
     members : (..., n) rows whose share, times `scale`, is the weight of this ranking; None where that is `scale`.
     scale : see above.
     """
 
     positive: Bools
-    order: Order
+    order: Any
     weight: Floats | None
     members: Bools | None
     scale: float
@@ -136,8 +202,15 @@ class Term(NamedTuple):
         return np.asarray(self.scale if self.members is None else self.scale * mean_of_rows(self.members, weight))
 
 
+def _always(order: Order, c: int) -> Order:
+    """The same order for every class."""
+    return order
+
+
 Value = Callable[[Bools, Order, Floats | None], Floats]
-Rowwise = Callable[[Bools, Order, Floats | None], tuple[Floats, Floats]]
+ByRows = Callable[[Bools, Any, Floats | None], Rowwise]
+Ranking = Callable[[int], Any]
+"""The order of rows, or their comparison in pairs, for a class."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +219,8 @@ class RankForm(Form):
 
     Attributes
     ----------
-    score, score_rows, score_digits : the score of one ranking, with the influence of each row, with every digit.
+    score, score_rows, score_pairs, score_digits : the score of one ranking, with the influence of each row, the same of
+        rows compared in pairs, with every digit.
     n_classes : number of classes.
     response : "predict_proba" or "decision_function".
     positive : code of the class that rows are ranked for where there are two.
@@ -156,7 +230,8 @@ class RankForm(Form):
     """
 
     score: Value
-    score_rows: Rowwise
+    score_rows: ByRows
+    score_pairs: ByRows
     score_digits: corners.Cornerwise
     n_classes: int
     response: str
@@ -164,7 +239,7 @@ class RankForm(Form):
     pairs: bool = False
     weighted: bool = False
     sums_to_one: bool = False
-    closed = every_digit = any_precision = True
+    closed = every_digit = any_precision = ranks = True
 
     @property
     def takes_many_labels(self) -> bool:  # type: ignore[override]
@@ -174,7 +249,7 @@ class RankForm(Form):
         if self.pairs and self.n_classes > 2 and weight is not None:
             return np.full(self._lead(y, prediction), np.nan)
         total: Floats = np.zeros(())
-        for term in self._terms(y, prediction, weight):
+        for term in self._terms(y, self._orders(prediction), weight):
             total = total + term.part(weight) * self.score(term.positive, term.order, term.weight)
         return np.where(self._usable(y, prediction), total, np.nan)
 
@@ -189,19 +264,60 @@ class RankForm(Form):
         if self.n_classes > 2:
             over = corners.over_pairs if self.pairs else corners.over_classes
             return over(self.score_digits, y, sets, self.weighted)
-        return self.score_digits(y == self.positive, Order(self._scores(sets, self.positive)))
+        return self.score_digits(y == self.positive, Order(self.scores_of(sets, self.positive)))
 
     def row_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        values = self._by_rows(y, self._orders(prediction), weight, self.score_rows, self.score is area)[1]
+        return np.where(self._usable(y, prediction)[..., None], values, np.nan)
+
+    def part_values(self, y: Array, prediction: Array, weight: Floats | None = None) -> Floats:
+        """As `row_values`, of one of several sets that `joined` puts together."""
+        values = self._by_rows(y, self._orders(prediction), weight, self.score_rows, False)[1]
+        return np.where(self._usable(y, prediction)[..., None], values, np.nan)
+
+    def of_pairs(self, y: Array, ranking: Ranking, weight: Floats | None) -> tuple[Floats, Floats]:
+        """(score (), `part_values` (n,)) of rows compared in pairs."""
+        score, values, _ = self._by_rows(y, ranking, weight, self.score_pairs, False)
+        return score, values
+
+    def joined(self, rows: Floats, risks: Floats, tests: Sequence[Array], y: Array, weight: Floats | None) -> Floats:
+        """See `Loss.joined`: what sets differ by belongs to the rows that carry their level, above all to rare ones."""
+        level, together = np.nanmean(risks, axis=0)[:, None], np.full_like(rows, np.nan)
+        for risk, test in zip(risks, tests, strict=True):
+            of_set = None if weight is None else weight[test]
+            alike = partial(_always, Order(np.zeros(len(test))))
+            carried = self._by_rows(y[test], alike, of_set, self.score_rows, False)[2]
+            together[:, test] = rows[:, test] + (risk[:, None] - level) * (carried - 1)
+        tested = ~np.isnan(together)
+        share = np.where(tested, 1.0 if weight is None else weight, 0.0)
+        with np.errstate(invalid="ignore"):
+            mean = np.nansum(together * share, axis=1, keepdims=True) / share.sum(axis=1, keepdims=True)
+        slack = np.ones(len(y))
+        for c in range(self.n_classes if self.score is area else 0):
+            own, w = np.asarray(y == c), np.ones(len(y)) if weight is None else weight
+            slack[own] = _small_sample(own, w)[own]
+        return np.asarray(level + (together - mean) * slack)
+
+    def _by_rows(
+        self, y: Array, ranking: Ranking, weight: Floats | None, score_rows: ByRows, small_sample: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """(score (...), score + influence of each row (..., n), how much of its level each carries (..., n))."""
         whole = total_weight(y, weight)
-        total: Floats = np.zeros(())
-        for term in self._terms(y, prediction, weight):
-            value, influence = self.score_rows(term.positive, term.order, term.weight)
-            inside = whole / total_weight(y, term.weight)
+        score: Floats = np.zeros(())
+        total, level = score, score
+        for term in self._terms(y, ranking, weight):
+            value, gained, carried = score_rows(term.positive, term.order, term.weight)
+            inside = (whole / total_weight(y, term.weight))[..., None]
             part, value = term.part(weight)[..., None], value[..., None]
-            total = total + part * (value + influence * inside[..., None])
+            influence = (gained - value * carried) * inside
+            if small_sample:
+                w = np.ones(y.shape[-1]) if term.weight is None else term.weight
+                influence = influence * _small_sample(term.positive, w)
+            score, level = score + (part * value)[..., 0], level + part * carried * inside
+            total = total + part * (value + influence)
             if term.members is not None:
                 total = total + value * (term.scale * term.members - part)
-        return np.where(self._usable(y, prediction)[..., None], total, np.nan)
+        return score, total, level
 
     def permuted_mean(self, pool: Array, prediction: Array, mass: Floats | None = None) -> Floats | None:
         if self.score is area:
@@ -210,7 +326,7 @@ class RankForm(Form):
         ranked = self._ranked()
         for c in ranked:
             part = held[c] / len(pool) if self.weighted and len(ranked) > 1 else 1 / len(ranked)
-            total = total + part * expected_precision(held[c], Order(self._scores(prediction, c)), mass)
+            total = total + part * expected_precision(held[c], Order(self.scores_of(prediction, c)), mass)
         return np.asarray(total)
 
     def _n_rows(self, prediction: Array) -> int:
@@ -227,15 +343,18 @@ class RankForm(Form):
         """The classes that rows are ranked for."""
         return range(self.n_classes) if self.n_classes > 2 else range(self.positive, self.positive + 1)
 
-    def _scores(self, prediction: Array, c: int) -> Array:
+    def scores_of(self, prediction: Array, c: int) -> Array:
         """The scores of class c, (..., n)."""
         if self._trailing:
             return np.ascontiguousarray(prediction[..., c])
         return prediction if c == 1 else -prediction
 
-    def _terms(self, y: Array, prediction: Array, weight: Floats | None) -> Iterator[Term]:
+    def _orders(self, prediction: Array) -> Ranking:
+        return lambda c: Order(self.scores_of(prediction, c))
+
+    def _terms(self, y: Array, ranking: Ranking, weight: Floats | None) -> Iterator[Term]:
         for c in (ranked := self._ranked()):
-            positive, order = np.asarray(y == c), Order(self._scores(prediction, c))
+            positive, order = np.asarray(y == c), ranking(c)
             if self.pairs and self.n_classes > 2:
                 yield from self._pairs(y, c, order)
             elif self.weighted and len(ranked) > 1:
@@ -243,7 +362,7 @@ class RankForm(Form):
             else:
                 yield Term(positive, order, weight, None, 1 / len(ranked))
 
-    def _pairs(self, y: Array, c: int, order: Order) -> Iterator[Term]:
+    def _pairs(self, y: Array, c: int, order: Any) -> Iterator[Term]:
         positive, n = np.asarray(y == c), self.n_classes
         for other in range(n):
             if other != c:

@@ -149,6 +149,7 @@ def _area(judged: Judged) -> Form | None:
     return ranks.RankForm(
         ranks.area,
         ranks.area_rows,
+        ranks.area_of_pairs,
         corners.area,
         judged.n_classes,
         judged.response,
@@ -167,6 +168,7 @@ def _precision(judged: Judged) -> Form | None:
     return ranks.RankForm(
         ranks.precision,
         ranks.precision_rows,
+        ranks.precision_of_pairs,
         corners.precision,
         judged.n_classes,
         judged.response,
