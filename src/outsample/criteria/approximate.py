@@ -45,7 +45,8 @@ class ApproximateLeaveOneOut(Criterion):
 
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
     fitted once, to all rows, and not again: a scaler has seen the X of the row left out, but not its label.
-    Steps that look at y are refused: they have seen the label as well.
+    Steps that look at y are refused: they have seen the label as well. So are scores that rank rows: without a row its
+    own class is rarer, and single rows left out are ranked below it.
     `standard_error` is the standard deviation of the left-out losses over √n: it takes them as independent, and its
     interval covers the error averaged over training sets; the error of this one fitted model a little less often.
 

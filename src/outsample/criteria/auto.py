@@ -65,6 +65,10 @@ class Auto(Criterion):
     everything else, grids over several of these, rows in groups        `Race`: ten folds, losers are dropped early
     ==================================================================  ================================================
 
+    Scores that rank rows, such as the area under the ROC curve, compare only what one model says of them: where rows
+    are left out exactly, ten stratified folds are in place of single rows, at no further fit; forests of 80 trees or
+    more compare two rows by the trees that saw neither; penalised linear models go over the folds of a race.
+
     The notes of the result say in one sentence what was taken and why. Estimates the expected loss on a new sample, in
     the sense of the criterion it takes. In a search the default loss is the estimator's own score, as in scikit-learn.
 
@@ -164,6 +168,11 @@ class Auto(Criterion):
         for serves, criterion, why in self._table(problem):
             if serves(problem):
                 return criterion, why
+        if problem.loss.ranks:
+            return (
+                self.race_taken,
+                f"{problem.loss.name} ranks rows, which takes what one model says of several",
+            )
         if _knows_left_out(problem):
             return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
         if _votes_without_limit(problem):

@@ -51,6 +51,10 @@ class OutOfBag(Criterion):
     takes folds for it. Predictions that are kept are raw, those of scikit-learn's `oob_decision_function_` and
     `oob_prediction_`.
 
+    Scores that rank rows, such as the area under the ROC curve and average precision, compare two rows by the trees
+    that saw neither, .14 M of them: what is said of rows by different trees would rank every row below its own class,
+    which its trees have seen less of. Beyond 1000 rows each is compared with as many as that.
+
     Estimates the expected loss on a new sample of the ensemble fitted to all rows. `standard_error` is the standard
     deviation of the left-out losses over √n, which takes them as independent. Where n is small and columns are many
     the estimate is too high, because the bags without a row lean to the other labels; `n_draws` measures that on

@@ -17,6 +17,7 @@ from outsample.curve.risk_curve import RiskCurve, mean_of_known
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace
 from outsample.evidence.folds import shuffled_folds
+from outsample.evidence.out_of_bag import FEWEST_TREES_OF_PAIRS, objection_to_ranks
 from outsample.evidence.race import RaceRun, Rules
 from outsample.evidence.size_race import FEWEST, SizeRace
 from outsample.paths.growing import objection_to_growth
@@ -217,13 +218,17 @@ def _why_not_size(problems: Sequence[Problem]) -> str | None:
             return "needs a table of columns and a loss of predictions"
         if problem.loss.limitless:
             return f"needs a loss with a limit, and {problem.loss.name} has none where no tree names the class of a row"
+        reason = objection_to_ranks(problem)
+        if reason is not None:
+            return reason
+        fewest = FEWEST_TREES_OF_PAIRS if problem.loss.ranks else 2 * FEWEST
         for params in problem.path.params:
             learner = with_params(problem.path.estimator, params)
             reason = objection_to_growth(learner)
             if reason is not None:
                 return reason
-            if last_step(learner).get_params()[SIZE] < 2 * FEWEST:
-                return f"needs forests of {2 * FEWEST} trees or more"
+            if last_step(learner).get_params()[SIZE] < fewest:
+                return f"needs forests of {fewest} trees or more"
     return None
 
 

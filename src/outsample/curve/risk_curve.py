@@ -293,6 +293,10 @@ class RiskCurve:
         table = self.left_out
         if table is None or table.losses is None or (self.loss.per_row and self.loss.unit_interval):
             return None
+        if self.loss.ranks and table.groups is None:
+            # A pair of rows out of order weighs the more the fewer there are; that is a matter of the shape of the
+            # interval, and the rows of the smallest class decide how well the error is known.
+            return self.rows_behind
         return table.rows_that_tell(index)
 
     def _range(self, index: int) -> tuple[float, float]:

@@ -135,9 +135,8 @@ class FoldRace(RaceRun):
             if not values:
                 continue
             tests = [self.splits.folds[fold].test for fold in self.rounds[: len(values)]]
-            losses = np.split(
-                self._losses_until([c], len(values) - 1)[0], np.cumsum([len(test) for test in tests])[:-1]
-            )
+            ends = np.cumsum([len(test) for test in tests])
+            losses = np.split(self._losses_until([c], len(values) - 1)[0], ends[:-1])
             for test, own in zip(tests, losses, strict=True):
                 table[c, test] += own
                 times[c, test] += 1

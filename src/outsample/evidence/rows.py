@@ -278,7 +278,7 @@ def left_out_losses(
     """
     if problem.loss.ranks and fold is not None:
         losses = in_folds(problem, predicted, [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)])[1]
-        return None if np.isnan(losses).any() else LeftOut(losses, problem.weight, fold)
+        return None if np.isnan(losses).any() else LeftOut(losses, problem.weight, fold, groups=problem.groups)
     if tested is None:
         losses = problem.loss.row_values(problem.y, predicted, problem.weight)
         tested = np.arange(problem.n_samples)

@@ -29,7 +29,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.labels import Permutation
 from outsample.curve.error_estimate import ErrorEstimate
-from outsample.curve.left_out import LeftOut, times_drawn
+from outsample.curve.left_out import NO_LOSSES, LeftOut, times_drawn
 from outsample.curve.risk_curve import RiskCurve
 from outsample.problem import Question, pose
 from outsample.questions.contest import Outcome
@@ -159,10 +159,12 @@ def tibshirani(curve: RiskCurve, best: int) -> ErrorEstimate:
 
 def _bootstrap(curve: RiskCurve, best: int, question: Question) -> ErrorEstimate:
     rng = child_generator(question.seed, BAG_STREAM)
-    if question.loss.per_row or curve.out_of_fold is None:
+    if question.loss.per_row or question.loss.ranks or curve.out_of_fold is None:
         found = corrected_for_choice(curve, best, rng, question.groups)
         if found is not None:
             return found
+    if question.loss.ranks:
+        raise ValueError(f"honest='bootstrap' cannot rank rows that several models predict; {NO_LOSSES}")
     risk_of_rows = _risk_of_rows(curve, question)
     n, outside = question.n_samples, []
     for _ in range(BAGS):
