@@ -1,7 +1,7 @@
 """How often does the interval around an area under the ROC curve cover that of the fitted model?
 
 Two normal classes, three columns, one of which tells them apart by `gap`; linear discriminants, whose area is known,
-and fifteen neighbours, judged on 1500 new rows. Samples of 50, 100 and 300 rows, half or one in twenty of them positive.
+and fifteen neighbours, judged on 1500 new rows. Samples of 50, 100 and 300 rows, half or a twentieth of them positive.
 Beside the share that is covered stands the median width of the intervals.
 
     python benchmarks/ranking.py [--samples 300]
@@ -53,9 +53,8 @@ def main() -> None:
                 low, high = outsample.estimate(learner, X, y, loss="roc_auc", random_state=0).interval()
                 covered.append(low <= true_area(learner.fit(X, y), gap, rng) <= high)
                 widths.append(high - low)
-            print(
-                f"{name}, n = {n}, {prevalence:.0%} positive, gap {gap}: {np.mean(covered):.3f}, {np.median(widths):.2f}"
-            )
+            cell = f"{name}, n = {n}, {prevalence:.0%} positive, gap {gap}"
+            print(f"{cell}: {np.mean(covered):.3f}, {np.median(widths):.2f}", flush=True)
 
 
 if __name__ == "__main__":

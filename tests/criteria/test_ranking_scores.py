@@ -91,7 +91,7 @@ def test_noise_is_ranked_by_chance(name, prevalence):
 
 
 def ridge_truth(model, gap):
-    w = model.coef_[0]
+    w = np.ravel(model.coef_)
     return float(norm.cdf(w[0] * gap / np.sqrt(2) / np.linalg.norm(w)))
 
 
@@ -230,7 +230,7 @@ def test_what_cannot_mean_anything_is_refused():
         outsample.estimate(LogisticRegression(), X, y, loss="roc_auc", criterion=LeaveOneOut(5))
     gap = make_scorer(largest_gap, response_method="predict_proba")
     with pytest.raises(ValueError, match='"oob" compares two rows at a time'):
-        outsample.estimate(FOREST, X, y, gap, criterion="oob")
+        outsample.estimate(FOREST, X, y, loss=gap, criterion="oob")
 
 
 def test_forests_out_of_bag_are_near_the_truth_by_simulation():

@@ -199,9 +199,12 @@ class CrossValidation(RowCriterion):
     def _partition(self, problem: Problem, number: int) -> Splits:
         """The folds; for other numbers than 0, those that another seed would give."""
         whole = None if self.shuffle else problem.all_rows
-        data = problem if whole is None else whole
+        data, cv = problem if whole is None else whole, self.cv
+        if self.pooled and problem.loss.ranks and is_number_of_folds(cv) and problem.target.classes is not None:
+            # Rows of all classes in every fold, which is judged alone.
+            cv = max(2, min(cv, int(np.bincount(problem.y).min())))
         splits = cross_validation_splits(
-            self.cv,
+            cv,
             data.X,
             data.y,
             classifier=problem.target.classes is not None,

@@ -29,10 +29,10 @@ class LeftOut:
     """Losses of rows by models that were fitted without them.
 
     A loss that judges whole sets, such as the area under the ROC curve, has no loss per row. Its rows have the risk of
-    the set they were judged with plus their influence on it: a fold, the rows outside a bag, or all rows together
-    where folds are single rows. Rows that are ranked have the mean risk of all folds, and what their fold differs by
-    belongs to those that carry its level, above all to rare ones. The mean over each set is its risk, and spreads and paired differences of the rows are
-    right to first order (for the area they are exactly those of DeLong).
+    the set they were judged with plus their influence on it: a fold, the rows outside a bag, or all rows together where
+    folds are single rows. Rows that are ranked have the mean risk of all folds, and what their fold differs by belongs
+    to those that carry its level, above all to rare ones. The mean over each set is its risk, and spreads and paired
+    differences of the rows are right to first order (for the area they are exactly those of DeLong).
 
     Attributes
     ----------
