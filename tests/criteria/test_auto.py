@@ -229,7 +229,7 @@ def test_forests_by_losses_without_limit_go_over_folds(scoring, n_classes):
 @pytest.mark.parametrize("scoring", ["neg_brier_score", "roc_auc", "accuracy", "average_precision"])
 def test_forests_by_losses_with_a_limit_are_judged_out_of_bag(scoring):
     X, y = make_classification(150, 8, random_state=0)
-    search = GridSearch(RandomForestClassifier(60, random_state=0), {"max_depth": [2, 8]}, scoring=scoring)
+    search = GridSearch(RandomForestClassifier(80, random_state=0), {"max_depth": [2, 8]}, scoring=scoring)
     assert search.fit(X, y).curve_.race.unit == "tree"
 
 

@@ -160,7 +160,7 @@ def _heeds_order_alone(loss: SetLoss, y: Array, prediction: Array) -> bool:
         moved, turned = np.exp(prediction), -prediction
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        first, same, other = (_risk_if_any(loss, y, said, None) for said in (prediction, moved, turned))
+        first, same, other = (risk_if_any(loss, y, said, None) for said in (prediction, moved, turned))
     return bool(np.isclose(first, same, rtol=1e-9, atol=1e-12) and not np.isclose(first, other))
 
 
