@@ -32,6 +32,9 @@ from outsample.running.run import REAL_FIT, RandomState, Run, StoredUnits, as_ru
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.units import fingerprint
 
+# Folds that criteria take unless they are told.
+USUAL_FOLDS = 10
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -376,10 +379,15 @@ class Problem(Question):
     def variance_factor_of_folds(self) -> Floats:
         """The same where rows are judged in folds.
 
-        Rows that are ranked only among those of their fold vary by that, too, which is in the spread of what they do to
-        a score: as much as the factor of a stable learner (benchmarks/ranking.py).
+        Rows that are ranked among those of their fold vary by which these are, and that is in the spread of their
+        influences twice: where there is no information and a fold has m rows of either class, the variance is
+        (m + 2)/(m + ½) times what it should be. No more than the factor of a stable learner is taken away for it
+        (benchmarks/ranking.py).
         """
-        return self._variance_factor / (STABLE if self.loss.ranks else 1.0)
+        if not self.loss.ranks:
+            return self._variance_factor
+        m = max(1.0, self._rows_behind / USUAL_FOLDS)
+        return self._variance_factor / min(STABLE, (m + 2) / (m + 0.5))
 
     @property
     def _rows_behind(self) -> float:
