@@ -19,7 +19,7 @@ ROOT = Path(outsample.__file__).parent
 # The floors of the house, the lowest first; every module and folder of the library stands on one. A module leans on its
 # own floor and on lower ones, never on a higher one.
 FLOORS = (
-    ("checks", "running"),
+    ("checks", "docstrings", "running"),
     ("data", "estimators"),
     ("losses", "curve", "bounds", "penalties", "hypotheses"),
     ("resampling", "_kernels"),

@@ -12,25 +12,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from outsample.docstrings import described
 from outsample.running.arrays import Floats
 
 # A share 1 − d/n below this is zero up to rounding, because d is a sum of n rounded leverages.
 _ROUNDING = 1e-9
 
+_penalty = described(
+    {
+        "in_sample": "e_in, mean squared error on the rows fitted, or one per model.",
+        "dof": "d, degrees of freedom of each model.",
+        "n": "number of rows.",
+        "sigma2": "the variance of the noise; None estimates it from each model.",
+    },
+    returns="array\n    The penalised error of each model, smaller is better.",
+)
 
+
+@_penalty
 def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Final prediction error, e_in (1 + d/n)/(1 − d/n) (Akaike 1970).
-
-    Parameters
-    ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------
@@ -41,19 +42,9 @@ def fpe(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     return _ratio(error * (1 + q), _left(q))
 
 
+@_penalty
 def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Generalised cross-validation, e_in/(1 − d/n)² (Craven & Wahba 1979).
-
-    Parameters
-    ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------
@@ -64,6 +55,7 @@ def gcv(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     return _ratio(error, _left(q) ** 2)
 
 
+@_penalty
 def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike) -> Floats:
     """Mallows' Cp in units of squared error, e_in + 2 σ² d/n (Mallows 1973).
 
@@ -71,15 +63,7 @@ def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: Array
 
     Parameters
     ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
     sigma2 : the variance of the noise.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------
@@ -90,24 +74,13 @@ def mallows_cp(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: Array
     return np.asarray(error + 2 * _noise(sigma2) * q)
 
 
+@_penalty
 def aic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | None = None) -> Floats:
     """Akaike's information criterion for Gaussian noise, in units of squared error (Akaike 1974).
 
     With `sigma2` known, −2 log-likelihood + 2d is RSS/σ² + 2d up to a constant; times σ²/n it is
     e_in + 2 σ² d/n, equal to `mallows_cp`. With `sigma2` None each model estimates its own noise:
     n ln e_in + 2d, on the scale of squared error e_in exp(2d/n).
-
-    Parameters
-    ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
-    sigma2 : the variance of the noise; None estimates it from each model.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------
@@ -120,23 +93,12 @@ def aic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     return np.asarray(error * np.exp(2 * q) if sigma2 is None else error + 2 * _noise(sigma2) * q)
 
 
+@_penalty
 def bic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | None = None) -> Floats:
     """Schwarz's Bayesian information criterion for Gaussian noise, in units of squared error (Schwarz 1978).
 
     e_in + ln(n) σ² d/n with `sigma2` known; with `sigma2` None e_in exp(ln(n) d/n). It ranks models by their
     posterior probability: its values are on the scale of a squared error, but above it for n > 7.
-
-    Parameters
-    ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
-    sigma2 : the variance of the noise; None estimates it from each model.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------
@@ -148,21 +110,11 @@ def bic(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike, sigma2: ArrayLike | 
     return np.asarray(error * np.exp(price) if sigma2 is None else error + _noise(sigma2) * price)
 
 
+@_penalty
 def vc(in_sample: ArrayLike, dof: ArrayLike, n: ArrayLike) -> Floats:
     """Vapnik's penalised squared error, e_in/(1 − √(q − q ln q + ln n/(2n)))₊ with q = d/n.
 
     The practical form of Cherkassky, Shao, Mulier & Vapnik (1999); infinite where the bracket is not positive.
-
-    Parameters
-    ----------
-    in_sample : e_in, mean squared error on the rows fitted, or one per model.
-    dof : d, degrees of freedom of each model.
-    n : number of rows.
-
-    Returns
-    -------
-    array
-        The penalised error of each model, smaller is better.
 
     Examples
     --------

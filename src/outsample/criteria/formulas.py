@@ -8,9 +8,9 @@ the bias of the formula nor the choice of a model.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,18 +18,36 @@ import outsample.penalties as penalties
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step
+from outsample.docstrings import Thing, described
 from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance
 from outsample.problem import Problem
 from outsample.running.arrays import Floats
 
 
+def _with_example(name: str, value: float) -> Callable[[Thing], Thing]:
+    return described(
+        {"sigma2": "variance of the noise; None estimates it from the richest model of the path."},
+        example=f"""
+>>> import outsample
+>>> from sklearn.datasets import load_diabetes
+>>> from sklearn.linear_model import Ridge
+>>> X, y = load_diabetes(return_X_y=True)
+>>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.{name}(), random_state=0)
+>>> round(result.out_sample, 0)
+{value}""",
+    )
+
+
 @dataclass(frozen=True)
 class FormulaCriterion(Criterion):
-    """What all criteria by formula share."""
+    """A penalty as a criterion.
 
-    @abstractmethod
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        """Estimated out-sample error of every model, (models,)."""
+    Attributes
+    ----------
+    penalty : of `outsample.penalties`, a function of the in-sample error, the degrees of freedom and n.
+    """
+
+    penalty: ClassVar[Callable[..., Floats]]
 
     def check(self, problem: Problem) -> None:
         if not problem.loss.quadratic:
@@ -45,12 +63,16 @@ class FormulaCriterion(Criterion):
                 'use "permutation" or "kfold"'
             )
 
+    def _noise(self, in_sample: Floats, dof: Floats, n: float) -> dict[str, Any]:
+        """The variance of the noise, for penalties that need it."""
+        return {}
+
     def _curve(self, problem: Problem) -> RiskCurve:
         n = problem.effective_n
         smoother = problem.design.smoother
         assert smoother is not None
         dof = degrees_of_freedom(smoother, n, problem.weight)
-        out_sample = self.formula(problem.in_sample, dof, n)
+        out_sample = type(self).penalty(problem.in_sample, dof, n, **self._noise(problem.in_sample, dof, n))
         return problem.curve(
             out_sample=out_sample,
             criterion=self.name,
@@ -76,154 +98,70 @@ class NoiseFormulaCriterion(FormulaCriterion):
         if self.sigma2 is not None and not self.sigma2 >= 0:
             raise ValueError(f"sigma2 must be a variance or None, got {self.sigma2!r}")
 
-    def noise(self, in_sample: Floats, dof: Floats, n: float) -> float:
-        """The variance of the noise, given or estimated."""
+    def _noise(self, in_sample: Floats, dof: Floats, n: float) -> dict[str, Any]:
         if self.sigma2 is not None:
-            return float(self.sigma2)
+            return {"sigma2": float(self.sigma2)}
         estimated = float(noise_variance(in_sample, dof, n)[-1])
         if np.isnan(estimated):
             raise ValueError(
                 f"criterion {self.name!r}: the richest model has {dof[-1]:.4g} degrees of freedom for {n:.4g} rows, "
                 "so it leaves no noise to measure; pass sigma2=, shorten the grid or use gcv"
             )
-        return estimated
+        return {"sigma2": estimated}
 
 
+@_with_example("FPE", 3006.0)
 @dataclass(frozen=True)
 class FPE(FormulaCriterion):
-    """Akaike's final prediction error, see `outsample.penalties.fpe`.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.FPE(), random_state=0)
-    >>> round(result.out_sample, 0)
-    3006.0
-    """
+    """Akaike's final prediction error, see `outsample.penalties.fpe`."""
 
     name: ClassVar[str] = "fpe"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.fpe(in_sample, dof, n)
+    penalty = staticmethod(penalties.fpe)
 
 
+@_with_example("GCV", 3007.0)
 @dataclass(frozen=True)
 class GCV(FormulaCriterion):
-    """Generalised cross-validation, see `outsample.penalties.gcv`.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.GCV(), random_state=0)
-    >>> round(result.out_sample, 0)
-    3007.0
-    """
+    """Generalised cross-validation, see `outsample.penalties.gcv`."""
 
     name: ClassVar[str] = "gcv"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.gcv(in_sample, dof, n)
+    penalty = staticmethod(penalties.gcv)
 
 
+@_with_example("VCPenalty", 4260.0)
 @dataclass(frozen=True)
 class VCPenalty(FormulaCriterion):
-    """Vapnik's penalty with the degrees of freedom as VC dimension, see `outsample.penalties.vc`.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.VCPenalty(), random_state=0)
-    >>> round(result.out_sample, 0)
-    4260.0
-    """
+    """Vapnik's penalty with the degrees of freedom as VC dimension, see `outsample.penalties.vc`."""
 
     name: ClassVar[str] = "vc"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.vc(in_sample, dof, n)
+    penalty = staticmethod(penalties.vc)
 
 
+@_with_example("MallowsCp", 3006.0)
 @dataclass(frozen=True)
 class MallowsCp(NoiseFormulaCriterion):
-    """Mallows' Cp in units of squared error, see `outsample.penalties.mallows_cp`.
-
-    Parameters
-    ----------
-    sigma2 : variance of the noise; None estimates it from the richest model of the path.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.MallowsCp(), random_state=0)
-    >>> round(result.out_sample, 0)
-    3006.0
-    """
+    """Mallows' Cp in units of squared error, see `outsample.penalties.mallows_cp`."""
 
     name: ClassVar[str] = "cp"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.mallows_cp(in_sample, dof, n, self.noise(in_sample, dof, n))
+    penalty = staticmethod(penalties.mallows_cp)
 
 
+@_with_example("AIC", 3006.0)
 @dataclass(frozen=True)
 class AIC(NoiseFormulaCriterion):
     """Akaike's information criterion with one noise variance for all models, see `outsample.penalties.aic`.
 
     For Gaussian noise of known variance it is Cp: the two criteria give the same curve.
-
-    Parameters
-    ----------
-    sigma2 : variance of the noise; None estimates it from the richest model of the path.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.AIC(), random_state=0)
-    >>> round(result.out_sample, 0)
-    3006.0
     """
 
     name: ClassVar[str] = "aic"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.aic(in_sample, dof, n, self.noise(in_sample, dof, n))
+    penalty = staticmethod(penalties.aic)
 
 
+@_with_example("BIC", 3242.0)
 @dataclass(frozen=True)
 class BIC(NoiseFormulaCriterion):
-    """Schwarz's criterion with one noise variance for all models, see `outsample.penalties.bic`.
-
-    Parameters
-    ----------
-    sigma2 : variance of the noise; None estimates it from the richest model of the path.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.BIC(), random_state=0)
-    >>> round(result.out_sample, 0)
-    3242.0
-    """
+    """Schwarz's criterion with one noise variance for all models, see `outsample.penalties.bic`."""
 
     name: ClassVar[str] = "bic"
-
-    def formula(self, in_sample: Floats, dof: Floats, n: float) -> Floats:
-        return penalties.bic(in_sample, dof, n, self.noise(in_sample, dof, n))
+    penalty = staticmethod(penalties.bic)
