@@ -96,8 +96,12 @@ def public_names() -> dict[str, list[str]]:
 
 
 def _names_of(module: Any) -> list[str]:
-    own = [name for name, thing in vars(module).items() if getattr(thing, "__module__", None) == module.__name__]
-    return [name for name in getattr(module, "__all__", own) if not name.startswith("_")]
+    own = {
+        name
+        for name, thing in vars(module).items()
+        if (getattr(thing, "__module__", "") or "").startswith(module.__name__)
+    }
+    return sorted(name for name in own if not name.startswith("_"))
 
 
 def _group(module: str) -> str:

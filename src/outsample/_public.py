@@ -2,8 +2,8 @@
 
 from outsample import bounds as bounds
 from outsample import penalties as penalties
-from outsample.bounds.exchangeability import empirical_distribution as empirical_distribution
-from outsample.bounds.exchangeability import empirical_quantile as empirical_quantile
+from outsample.bounds.concentration import empirical_distribution as empirical_distribution
+from outsample.bounds.concentration import empirical_quantile as empirical_quantile
 from outsample.criteria.approximate import ApproximateLeaveOneOut as ApproximateLeaveOneOut
 from outsample.criteria.auto import Auto as Auto
 from outsample.criteria.base import Criterion as Criterion

@@ -1,7 +1,7 @@
 """Docstrings of functions that share parameters: what is the same everywhere is written once.
 
-A docstring describes what is its own. `described` adds the parameters that it leaves out, in the order of the signature,
-and what is returned and an example where it has none.
+A docstring describes what is its own. `described` adds the parameters that it leaves out, in the order of the
+signature, and what is returned and an example where it has none.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def described(words: Mapping[str, str], returns: str = "", example: str = "") ->
             own = _entries(found.get("Parameters", ""))
             ordered = dict.fromkeys(_name_among(name, own) or _name_among(name, words) for name in _parameters(thing))
             described = {name: own.get(name) or words[name] for name in ordered if name}
-            sections = {
+            completed = {
                 "Parameters": "\n".join(f"{name} : {text}" for name, text in described.items()),
                 "Returns": found.get("Returns") or returns.strip(),
                 "Examples": found.get("Examples") or example.strip(),
             }
-            parts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items() if text]
+            parts = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in completed.items() if text]
             thing.__doc__ = "\n\n".join([head.strip(), *parts]) + "\n"
         return thing
 

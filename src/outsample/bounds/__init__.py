@@ -4,76 +4,34 @@ Every function returns a `Certificate` with the constants its proof supports; wh
 bound with those as `printed`. A bound at or above 1 is reported as it is and is `vacuous`.
 """
 
-from __future__ import annotations
-
-from outsample.bounds.concentration import (
-    mcdiarmid_deviation,
-    mcdiarmid_tail,
-    self_bounding_lower_tail,
-    self_bounding_upper_tail,
-    subadditive_tail,
-)
-from outsample.bounds.exchangeability import empirical_distribution, empirical_quantile
-from outsample.bounds.margins import (
-    kernel_margin_bound,
-    linear_margin_bound,
-    margin_bound,
-    voting_margin_bound,
-    voting_margins,
-)
-from outsample.bounds.permutation import (
-    expected_permutation_bound,
-    one_label_bootstrap_bound,
-    one_permutation_bound,
-    optimism_bound,
-    permutation_bound,
-    permutation_complexity_bound,
-)
-from outsample.bounds.record import Certificate, from_squared_units
-from outsample.bounds.uniform import (
-    empirical_vc_bound,
-    expected_discrepancy_bound,
-    gaussian_bound,
-    holdout_bound,
-    log_dichotomies,
-    maximal_discrepancy_bound,
-    rademacher_bound,
-    shatter_bound,
-    vc_bound,
-    vc_complexity,
-    vc_entropy_bound,
-)
-
-__all__ = [
-    "Certificate",
-    "empirical_distribution",
-    "empirical_quantile",
-    "empirical_vc_bound",
-    "expected_discrepancy_bound",
-    "expected_permutation_bound",
-    "from_squared_units",
-    "gaussian_bound",
-    "holdout_bound",
-    "kernel_margin_bound",
-    "linear_margin_bound",
-    "log_dichotomies",
-    "margin_bound",
-    "maximal_discrepancy_bound",
-    "mcdiarmid_deviation",
-    "mcdiarmid_tail",
-    "one_label_bootstrap_bound",
-    "one_permutation_bound",
-    "optimism_bound",
-    "permutation_bound",
-    "permutation_complexity_bound",
-    "rademacher_bound",
-    "self_bounding_lower_tail",
-    "self_bounding_upper_tail",
-    "shatter_bound",
-    "subadditive_tail",
-    "vc_bound",
-    "vc_complexity",
-    "vc_entropy_bound",
-    "voting_margin_bound",
-    "voting_margins",
-]
+from outsample.bounds.concentration import empirical_distribution as empirical_distribution
+from outsample.bounds.concentration import empirical_quantile as empirical_quantile
+from outsample.bounds.concentration import mcdiarmid_deviation as mcdiarmid_deviation
+from outsample.bounds.concentration import mcdiarmid_tail as mcdiarmid_tail
+from outsample.bounds.concentration import self_bounding_lower_tail as self_bounding_lower_tail
+from outsample.bounds.concentration import self_bounding_upper_tail as self_bounding_upper_tail
+from outsample.bounds.concentration import subadditive_tail as subadditive_tail
+from outsample.bounds.margins import kernel_margin_bound as kernel_margin_bound
+from outsample.bounds.margins import linear_margin_bound as linear_margin_bound
+from outsample.bounds.margins import margin_bound as margin_bound
+from outsample.bounds.margins import voting_margin_bound as voting_margin_bound
+from outsample.bounds.margins import voting_margins as voting_margins
+from outsample.bounds.permutation import expected_permutation_bound as expected_permutation_bound
+from outsample.bounds.permutation import one_label_bootstrap_bound as one_label_bootstrap_bound
+from outsample.bounds.permutation import one_permutation_bound as one_permutation_bound
+from outsample.bounds.permutation import optimism_bound as optimism_bound
+from outsample.bounds.permutation import permutation_bound as permutation_bound
+from outsample.bounds.permutation import permutation_complexity_bound as permutation_complexity_bound
+from outsample.bounds.record import Certificate as Certificate
+from outsample.bounds.record import from_squared_units as from_squared_units
+from outsample.bounds.uniform import empirical_vc_bound as empirical_vc_bound
+from outsample.bounds.uniform import expected_discrepancy_bound as expected_discrepancy_bound
+from outsample.bounds.uniform import gaussian_bound as gaussian_bound
+from outsample.bounds.uniform import holdout_bound as holdout_bound
+from outsample.bounds.uniform import log_dichotomies as log_dichotomies
+from outsample.bounds.uniform import maximal_discrepancy_bound as maximal_discrepancy_bound
+from outsample.bounds.uniform import rademacher_bound as rademacher_bound
+from outsample.bounds.uniform import shatter_bound as shatter_bound
+from outsample.bounds.uniform import vc_bound as vc_bound
+from outsample.bounds.uniform import vc_complexity as vc_complexity
+from outsample.bounds.uniform import vc_entropy_bound as vc_entropy_bound

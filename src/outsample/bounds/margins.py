@@ -14,14 +14,15 @@ from outsample.bounds.record import (
     MAXIMISED,
     Certificate,
     Numbers,
+    a_bound,
     as_number,
     check_complexity,
     check_rate,
     deviation,
     limit,
     number_of_draws,
+    theorem,
 )
-from outsample.checks import probability, whole_number
 from outsample.data.learners import encode
 from outsample.data.tables import Table, lend, n_rows
 from outsample.running.arrays import Array, Floats
@@ -32,6 +33,7 @@ MARGIN_CONSTANT = 27.18
 LINEAR = "the classifier is linear, of unit norm, in a space that was fixed before the data"
 
 
+@theorem("Bartlett, Boucheron & Lugosi, Theorem 7", LINEAR)
 def margin_bound(
     *, mistakes: ArrayLike, margin: ArrayLike, radius: ArrayLike, n: int, delta: float = 0.05
 ) -> Certificate:
@@ -44,42 +46,24 @@ def margin_bound(
     mistakes : K, how many of the n points are not classified correctly with margin γ.
     margin : γ, the distance from the hyperplane.
     radius : R, the largest norm of a point.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(margin_bound(mistakes=0, margin=1.0, radius=1.0, n=1_000_000).value), 2)
     0.46
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
     gamma, reach = (np.asarray(v, dtype=np.float64) for v in (margin, radius))
     if not (np.all(gamma > 0) and np.all(reach > 0)):
         raise ValueError(f"margin and radius must be positive, got {margin!r} and {radius!r}")
     count = np.asarray(mistakes, dtype=np.float64)
     if not np.all((count >= 0) & (count <= n)):
         raise ValueError(f"mistakes must be between 0 and n = {n}, got {count.tolist()}")
-    share = as_number(count / n)
-    gap = MARGIN_CONSTANT * (reach / gamma) * math.sqrt((math.log(n) ** 2 + 84) / n)
-    return limit(
-        share,
-        gap + deviation(n, delta / 4, 4 / math.log(2)),
-        n=n,
-        delta=delta,
-        theorem="Bartlett, Boucheron & Lugosi, Theorem 7",
-        setting="independent samples and two classes",
-        assumptions=(LINEAR,),
-        risk=as_number(share + gap),
-        m=n * math.log(2) / 8,
-        gamma=4.0,
-    )
+    penalty = MARGIN_CONSTANT * (reach / gamma) * math.sqrt((math.log(n) ** 2 + 84) / n)
+    gap = deviation(n, delta / 4, 4 / math.log(2))
+    return limit(as_number(count / n), penalty, gap, m=n * math.log(2) / 8, gamma=4.0)
 
 
+@a_bound
 def linear_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: float = 0.05) -> Certificate:
     """The margin bound of a fitted linear classifier, at the margin of the data where it is lowest.
 
@@ -89,12 +73,6 @@ def linear_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: flo
         last step is read, on the data as that step sees them. The intercept counts as the weight of a constant
         feature 1.
     X, y : the data it was fitted to.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -111,6 +89,7 @@ def linear_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: flo
     return _lowest(*_linear_margins(*_last_step(model, X), y), delta)
 
 
+@a_bound
 def kernel_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: float = 0.05) -> Certificate:
     """The margin bound of a fitted kernel machine: a linear classifier in the feature space of its kernel.
 
@@ -122,12 +101,6 @@ def kernel_margin_bound(model: BaseEstimator, X: Table, y: ArrayLike, delta: flo
     ----------
     model : a fitted SVC or NuSVC of two classes; in a pipeline the last step is read.
     X, y : the data it was fitted to.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -178,6 +151,11 @@ def voting_margins(model: BaseEstimator, X: Table, y: ArrayLike) -> Floats:
     return np.asarray(right - votes.max(axis=1))
 
 
+@theorem(
+    "Koltchinskii & Panchenko 2002, as Mohri, Rostamizadeh & Talwalkar, Theorem 5.8",
+    MAXIMISED,
+    "the margin was chosen before the data",
+)
 def voting_margin_bound(
     *, below: ArrayLike, margin: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
 ) -> Certificate:
@@ -194,37 +172,22 @@ def voting_margin_bound(
     below : share of the points whose `voting_margins` are at most θ, or one per model.
     margin : θ, between 0 and 1.
     complexity : R, the value of `rademacher_complexity` of the classifier that is boosted or bagged.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-    n_draws : label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
-        than are given. Infinity where it is the mean over all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(voting_margin_bound(below=0.1, margin=0.5, complexity=0.02, n=2000).value), 2)
     0.52
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
     theta = np.asarray(margin, dtype=np.float64)
     if not np.all((theta > 0) & (theta <= 1)):
         raise ValueError(f"margin must be above 0 and at most 1, got {margin!r}")
-    R, draws = np.asarray(check_complexity(complexity)), number_of_draws(n_draws)
-    share = delta if draws == math.inf else delta / 2
-    most = R if draws == math.inf else R + deviation(n * draws, share, 2)
+    draws, share = number_of_draws(n_draws), delta if n_draws == math.inf else delta / 2
+    of_draws = 0.0 if draws == math.inf else deviation(n * draws, share, 2)
     return limit(
         check_rate(below, "below"),
-        2 * most / theta + 3 * deviation(2 * n, share / 2),
-        printed_gap=2 * R / theta + 3 * deviation(2 * n, delta / 2),
-        n=n,
-        delta=delta,
-        theorem="Koltchinskii & Panchenko 2002, as Mohri, Rostamizadeh & Talwalkar, Theorem 5.8",
-        setting="independent samples and two classes",
-        assumptions=(MAXIMISED, "the margin was chosen before the data"),
+        2 * check_complexity(complexity) / theta,
+        2 * of_draws / theta + 3 * deviation(2 * n, share / 2),
+        printed=3 * deviation(2 * n, delta / 2),
     )
 
 

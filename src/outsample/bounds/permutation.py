@@ -15,6 +15,7 @@ from outsample.bounds.record import (
     MAXIMISED,
     Certificate,
     Numbers,
+    a_bound,
     as_number,
     check_complexity,
     check_rate,
@@ -22,12 +23,14 @@ from outsample.bounds.record import (
     from_squared_units,
     limit,
     number_of_draws,
+    theorem,
 )
-from outsample.checks import probability, whole_number
+from outsample.checks import whole_number
 
-SETTING = "independent samples and two classes"
+PAPER = "Magdon-Ismail & Mertsalov"
 
 
+@theorem(f"{PAPER}, Corollary 4, constants corrected", MAXIMISED)
 def permutation_bound(
     *,
     in_sample: ArrayLike,
@@ -47,18 +50,9 @@ def permutation_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     complexity : P_in, the value of `permutation_complexity`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
     n_draws : random permutations that `complexity` is a mean of; the limit covers their error (Theorem 6), and holds
         for more of them than are given. Infinity where it is the mean over all permutations.
-    mean_label : ȳ of labels −1 and 1, which lets draws of rare labels vary less; 0 is right for all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -66,21 +60,14 @@ def permutation_bound(
     >>> round(float(limit.value), 2), round(float(limit.printed), 2)
     (0.49, 0.3)
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    error, P_in = check_rate(in_sample), check_complexity(complexity)
-    draws = number_of_draws(n_draws)
+    error, P_in, draws = check_rate(in_sample), check_complexity(complexity), number_of_draws(n_draws)
     share = delta if draws == math.inf else delta / 2
     of_draws = 0.0 if draws == math.inf else deviation(draws, share, _spread_of_draws(n, mean_label))
-    corrected = from_squared_units(4 * deviation(n, share / 2, 8) + _uniform_deviation(n, share / 2))
     return limit(
         error,
-        P_in + of_draws + corrected,
-        printed_gap=P_in + from_squared_units(4 * deviation(n, delta / 12, 8)),
-        n=n,
-        delta=delta,
-        theorem="Magdon-Ismail & Mertsalov, Corollary 4, constants corrected",
-        setting=SETTING,
-        assumptions=(MAXIMISED,),
+        P_in,
+        of_draws + from_squared_units(4 * deviation(n, share / 2, 8) + _uniform_deviation(n, share / 2)),
+        printed=from_squared_units(4 * deviation(n, delta / 12, 8)),
         **_as_penalty(error + P_in, n, _spread_of_draws(n, 0.0) / draws),
     )
 
@@ -108,6 +95,7 @@ def _as_penalty(risk: Numbers, n: int, spread: float) -> dict[str, Any]:
     return {"risk": as_number(risk + 0.5 / math.sqrt(n)), "m": 1 / (2 * pieces**2), "gamma": 2.0 if spread else 1.0}
 
 
+@a_bound
 def optimism_bound(
     *,
     in_sample: ArrayLike,
@@ -129,14 +117,7 @@ def optimism_bound(
     optimism : ê_gen in 0–1 units, the `optimism` of `estimate(…, criterion="permutation")`.
     mean_label : ȳ, the mean of the labels as −1 and 1.
     mean_prediction : E[ḡ^π], the mean over draws of the mean prediction, −1 or 1, of the fit to permuted labels.
-    n : number of samples.
-    delta : probability with which the bound may fail.
     n_draws : as in `permutation_bound`.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -160,6 +141,12 @@ def optimism_bound(
     )
 
 
+@theorem(
+    f"{PAPER}, Lemma 7",
+    MAXIMISED,
+    setting="labels of two classes drawn with replacement",
+    bounds="label-bootstrap complexity",
+)
 def one_label_bootstrap_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """B_in from the value max_h (1/n) Σ y*_i h(x_i) of a single draw of labels with replacement (Lemma 7).
 
@@ -168,32 +155,16 @@ def one_label_bootstrap_bound(*, complexity: ArrayLike, n: int, delta: float = 0
     Parameters
     ----------
     complexity : the value on one draw, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(one_label_bootstrap_bound(complexity=0.2, n=2000).value), 3)
     0.255
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    return limit(
-        check_complexity(complexity),
-        deviation(n, delta, 2),
-        n=n,
-        delta=delta,
-        bounds="label-bootstrap complexity",
-        theorem="Magdon-Ismail & Mertsalov, Lemma 7",
-        setting="labels of two classes drawn with replacement",
-        assumptions=(MAXIMISED,),
-    )
+    return limit(check_complexity(complexity), 0.0, deviation(n, delta, 2))
 
 
+@theorem(f"{PAPER}, Theorem 5, constants corrected", MAXIMISED, "the complexity is the mean over data sets")
 def expected_permutation_bound(
     *, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05
 ) -> Certificate:
@@ -204,67 +175,43 @@ def expected_permutation_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     complexity : P_out, the mean over data sets of `permutation_complexity`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(expected_permutation_bound(in_sample=0.1, complexity=0.05, n=2000).value), 2)
     0.28
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    complexity = check_complexity(complexity)
     return limit(
         check_rate(in_sample),
-        complexity + from_squared_units(_uniform_deviation(n, delta)),
-        printed_gap=complexity + from_squared_units(3 * deviation(n, delta / 6, 8)),
-        n=n,
-        delta=delta,
-        theorem="Magdon-Ismail & Mertsalov, Theorem 5, constants corrected",
-        setting=SETTING,
-        assumptions=(MAXIMISED, "the complexity is the mean over data sets"),
+        check_complexity(complexity),
+        from_squared_units(_uniform_deviation(n, delta)),
+        printed=from_squared_units(3 * deviation(n, delta / 6, 8)),
     )
 
 
+@theorem(f"{PAPER}, Corollary 2", MAXIMISED, bounds="mean permutation complexity over data sets")
 def permutation_complexity_bound(*, complexity: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """P_out ≤ P_in + √((8/n) ln(1/δ)): the complexity on these data speaks for all data (Corollary 2).
 
     Parameters
     ----------
     complexity : P_in, the value of `permutation_complexity`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(permutation_complexity_bound(complexity=0.2, n=2000).value), 2)
     0.31
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    return limit(
-        check_complexity(complexity),
-        deviation(n, delta, 8),
-        n=n,
-        delta=delta,
-        bounds="mean permutation complexity over data sets",
-        theorem="Magdon-Ismail & Mertsalov, Corollary 2",
-        setting=SETTING,
-        assumptions=(MAXIMISED,),
-    )
+    return limit(check_complexity(complexity), 0.0, deviation(n, delta, 8))
 
 
+@theorem(
+    f"{PAPER}, Theorem 6, by the inequality of El-Yaniv & Pechyony 2009",
+    MAXIMISED,
+    setting="permutations drawn at random, two classes",
+    bounds="permutation complexity",
+)
 def one_permutation_bound(
     *, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: int = 1, mean_label: float = 0.0
 ) -> Certificate:
@@ -277,16 +224,8 @@ def one_permutation_bound(
     Parameters
     ----------
     complexity : the mean value on the permutations, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
     n_draws : random permutations that `complexity` is a mean of; the limit holds for
         more of them than are given.
-    mean_label : ȳ of labels −1 and 1, which lets draws of rare labels vary less; 0 is right for all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -295,18 +234,9 @@ def one_permutation_bound(
     >>> round(float(one_permutation_bound(complexity=0.2, n=2000, n_draws=10).value), 3)
     0.217
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    return limit(
-        check_complexity(complexity),
-        deviation(whole_number("n_draws", n_draws), delta, _spread_of_draws(n, mean_label)),
-        printed_gap=(2 + 1 / math.sqrt(2 * math.log(4))) * deviation(n, delta / 2, 2),
-        n=n,
-        delta=delta,
-        bounds="permutation complexity",
-        theorem="Magdon-Ismail & Mertsalov, Theorem 6, by the inequality of El-Yaniv & Pechyony 2009",
-        setting="permutations drawn at random, two classes",
-        assumptions=(MAXIMISED,),
-    )
+    gap = deviation(whole_number("n_draws", n_draws), delta, _spread_of_draws(n, mean_label))
+    printed = (2 + 1 / math.sqrt(2 * math.log(4))) * deviation(n, delta / 2, 2)
+    return limit(check_complexity(complexity), 0.0, gap, printed=printed)
 
 
 def _uniform_deviation(n: int, delta: float) -> float:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outsample.checks import whole_number
+from outsample.checks import probability, whole_number
+from outsample.docstrings import Thing, described
 from outsample.running.arrays import Bools, Floats
 
 SQUARED_PER_ZERO_ONE = 4.0
@@ -49,6 +52,7 @@ UNSEEN = "the rows held out are independent of each other, and of all that led t
 SAME_FIT = "the model in use is the fit that was judged; nothing was fitted again"
 ORDERED = "the order of the models was fixed before the data"
 """What theorems assume of a procedure, beyond independent samples."""
+OUT_SAMPLE_ERROR = "out-sample error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,24 +164,86 @@ class Certificate:
         return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
+WORDS = {
+    "in_sample": "error rate on the data, or one per model.",
+    "n": "number of samples.",
+    "delta": "probability with which the bound may fail.",
+    "n_draws": """label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
+    than are given. Infinity where it is the mean over all.""",
+    "mean_label": "ȳ of labels −1 and 1, which lets draws of rare labels vary less; 0 is right for all.",
+}
+a_bound = described(
+    WORDS,
+    """Certificate
+    Its `value` limits the quantity that `bounds` names with probability 1 − delta.""",
+)
+"""Completes the docstring of a function that gives a bound."""
+
+
+def theorem(
+    source: str, *assumptions: str, setting: str = "independent samples and two classes", bounds: str = OUT_SAMPLE_ERROR
+) -> Callable[[Thing], Thing]:
+    """A decorator of functions that give the numbers of a bound: it checks n and delta, and says what is assumed."""
+
+    def declared(function: Thing) -> Thing:
+        defaults = {p.name: p.default for p in signature(function).parameters.values() if p.default is not p.empty}
+
+        @wraps(function)
+        def checked(**arguments: Any) -> Certificate:
+            arguments = defaults | arguments
+            size = "n_holdout" if "n_holdout" in arguments else "n"
+            if size in arguments:
+                arguments[size] = whole_number(size, arguments[size])
+            arguments["delta"] = probability("delta", arguments["delta"])
+            found: Certificate = function(**arguments)
+            return replace(
+                found,
+                n=arguments[size],
+                delta=arguments["delta"],
+                bounds=bounds,
+                theorem=source,
+                setting=setting,
+                assumptions=dict.fromkeys(assumptions),
+            )
+
+        return cast(Thing, a_bound(checked))
+
+    return declared
+
+
 def limit(
     observed: Numbers,
-    gap: Numbers,
+    penalty: Numbers,
+    margin: Numbers,
     *,
-    printed_gap: Numbers | None = None,
-    bounds: str = "out-sample error",
-    assumptions: Sequence[str] = (),
-    **more: Any,
+    printed: float | None = None,
+    risk: Numbers | None = None,
+    m: float = math.nan,
+    gamma: float = math.nan,
 ) -> Certificate:
-    """A bound from an observed quantity and the gap a theorem adds; `printed_gap` where the source prints another."""
+    """The numbers of a bound that adds a penalty and a deviation to what was observed; `theorem` adds the words.
+
+    Parameters
+    ----------
+    margin, printed : the deviation, and that with the constants as the source prints them where they are others.
+    risk : what takes the place of observed + penalty in penalised selection, which m and gamma are for.
+    """
+    gap = penalty + margin
+    as_penalty = observed + penalty if risk is None else risk
     return Certificate(
         value=as_number(observed + gap),
         in_sample=as_number(observed),
         gap=as_number(gap),
-        printed=as_number(observed + (gap if printed_gap is None else printed_gap)),
-        bounds=bounds,
-        assumptions=dict.fromkeys(assumptions),
-        **more,
+        printed=as_number(observed + (gap if printed is None else penalty + printed)),
+        n=0,
+        delta=math.nan,
+        bounds="",
+        theorem="",
+        setting="",
+        assumptions={},
+        risk=math.nan if math.isnan(m) else as_number(as_penalty),
+        m=m,
+        gamma=gamma,
     )
 
 

@@ -18,19 +18,22 @@ from outsample.bounds.record import (
     UNSEEN,
     Certificate,
     Numbers,
+    a_bound,
     as_number,
     check_complexity,
     check_rate,
     deviation,
     limit,
     number_of_draws,
+    theorem,
 )
-from outsample.checks import one_of, probability, whole_number
+from outsample.checks import one_of, whole_number
+from outsample.running.arrays import Floats
 
-INDEPENDENT = "independent samples and two classes"
 BARTLETT = "Bartlett, Boucheron & Lugosi"
 
 
+@theorem("Bartlett & Mendelson 2002, Theorem 5", MAXIMISED)
 def rademacher_bound(
     *, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
 ) -> Certificate:
@@ -41,41 +44,21 @@ def rademacher_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     complexity : R, the value of `rademacher_complexity`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-    n_draws : label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
-        than are given. Infinity where it is the mean over all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(rademacher_bound(in_sample=0.1, complexity=0.05, n=2000, n_draws=10).value), 2)
     0.23
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    error, R = check_rate(in_sample), check_complexity(complexity)
     m = n / (9 + 4 / number_of_draws(n_draws))
+    printed = 3 * deviation(2 * n, delta / 2)
     return limit(
-        error,
-        R + deviation(2 * m, delta),
-        printed_gap=R + 3 * deviation(2 * n, delta / 2),
-        n=n,
-        delta=delta,
-        theorem="Bartlett & Mendelson 2002, Theorem 5",
-        setting=INDEPENDENT,
-        assumptions=(MAXIMISED,),
-        risk=error + R,
-        m=m,
-        gamma=1.0,
+        check_rate(in_sample), check_complexity(complexity), deviation(2 * m, delta), printed=printed, m=m, gamma=1.0
     )
 
 
+@theorem("Bartlett & Mendelson 2002, Lemma 4 and Theorem 5", MAXIMISED)
 def gaussian_bound(
     *, in_sample: ArrayLike, complexity: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
 ) -> Certificate:
@@ -86,17 +69,7 @@ def gaussian_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     complexity : G, the value of `gaussian_complexity`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-    n_draws : label vectors that `complexity` is a mean of; the limit covers their error, and holds for more of them
-        than are given. Infinity where it is the mean over all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -106,16 +79,15 @@ def gaussian_bound(
     G = np.asarray(complexity, dtype=np.float64)
     if not np.all(G >= 0):
         raise ValueError(f"complexity must not be negative, got {complexity!r}")
-    draws, share = number_of_draws(n_draws), probability("delta", delta) / (1 if n_draws == math.inf else 2)
-    most = G + (deviation(whole_number("n", n) * draws, share, 2) if draws < math.inf else 0.0)
-    as_rademacher = np.minimum(1.0, math.sqrt(math.pi / 2) * most)
-    bound = rademacher_bound(in_sample=in_sample, complexity=as_rademacher, n=n, delta=share, n_draws=math.inf)
-    printed = rademacher_bound(
-        in_sample=in_sample, complexity=np.minimum(1.0, math.sqrt(math.pi / 2) * G), n=n, delta=delta
-    ).printed
-    theorem = "Bartlett & Mendelson 2002, Lemma 4 and Theorem 5"
+    draws, share = number_of_draws(n_draws), delta / (1 if n_draws == math.inf else 2)
+    most = G + (deviation(n * draws, share, 2) if draws < math.inf else 0.0)
+
+    def bound(gaussian: Floats, delta: float) -> Certificate:
+        R = np.minimum(1.0, math.sqrt(math.pi / 2) * gaussian)
+        return rademacher_bound(in_sample=in_sample, complexity=R, n=n, delta=delta, n_draws=math.inf)
+
     # Of no use to penalised selection: the deviation of the draws depends on δ.
-    return replace(bound, theorem=theorem, delta=delta, printed=printed, risk=math.nan, m=math.nan, gamma=math.nan)
+    return replace(bound(most, share), printed=bound(G, delta).printed, risk=math.nan, m=math.nan, gamma=math.nan)
 
 
 SCHEMES = ("rademacher", "label-bootstrap", "permutation")
@@ -158,6 +130,7 @@ def vc_complexity(*, dimension: ArrayLike, n: int, scheme: str = "rademacher", m
     return as_number(np.minimum(1.0, value))
 
 
+@a_bound
 def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((V ln(2en/V) + ln(4/δ))/n), V the VC dimension.
 
@@ -166,39 +139,15 @@ def vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     dimension : V, the VC dimension, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(vc_bound(in_sample=0.1, dimension=3, n=2000).value), 2)
     0.22
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    return _vapnik_chervonenkis(check_rate(in_sample), log_growth(dimension, 2 * n), n, delta)
-
-
-def _vapnik_chervonenkis(error: Numbers, log_shatter: Numbers, n: int, delta: float) -> Certificate:
-    """e_in + √((ln S + ln(4/δ))/n); as a penalty, B (5), with ln 4 alone, because m and γ pay for δ."""
-    return limit(
-        error,
-        np.sqrt((log_shatter + math.log(4 / delta)) / n),
-        n=n,
-        delta=delta,
-        theorem=f"Vapnik & Chervonenkis, as {BARTLETT} (4)",
-        setting=INDEPENDENT,
-        assumptions=(COUNTED,),
-        risk=as_number(error + np.sqrt((log_shatter + math.log(4)) / n)),
-        m=n / 2,
-        gamma=1.0,
-    )
+    log_shatter = log_growth(dimension, 2 * whole_number("n", n))
+    return shatter_bound(in_sample=in_sample, log_shatter=log_shatter, n=n, delta=delta)
 
 
 def log_growth(dimension: ArrayLike, n: int) -> Numbers:
@@ -239,6 +188,7 @@ def log_dichotomies(n: int, dimension: int) -> float:
     return float(math.log(2) + logsumexp(gammaln(n) - gammaln(k + 1) - gammaln(n - k)))
 
 
+@theorem(f"Vapnik & Chervonenkis, as {BARTLETT} (4)", COUNTED)
 def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((ln E S(2n) + ln(4/δ))/n), S(2n) the number of ways 2n points can be labelled.
 
@@ -246,25 +196,20 @@ def shatter_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     log_shatter : ln E S(2n), or any number above it.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(shatter_bound(in_sample=0.1, log_shatter=20.0, n=2000).value), 2)
     0.21
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    return _vapnik_chervonenkis(check_rate(in_sample), _check_log(log_shatter), n, delta)
+    error, ln_S = check_rate(in_sample), _check_log(log_shatter)
+    # As a penalty, B (5), with ln 4 alone, because m and γ pay for δ.
+    risk = error + np.sqrt((ln_S + math.log(4)) / n)
+    return limit(error, np.sqrt((ln_S + math.log(4 / delta)) / n), 0.0, risk=risk, m=n / 2, gamma=1.0)
 
 
+@theorem(f"{BARTLETT}, Theorem 6", COUNTED)
 def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """e_in + √((12 ln S(X) + ln 4)/n) + √(40 ln(2/δ)/n), S(X) the ways *these* n points can be labelled.
 
@@ -272,52 +217,24 @@ def vc_entropy_bound(*, in_sample: ArrayLike, log_shatter: ArrayLike, n: int, de
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     log_shatter : ln S(X), the logarithm of the number of labellings of these points.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(vc_entropy_bound(in_sample=0.1, log_shatter=5.0, n=10_000).value), 2)
     0.3
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    error = check_rate(in_sample)
     penalty = np.sqrt((12 * _check_log(log_shatter) + math.log(4)) / n)
-    return limit(
-        error,
-        penalty + deviation(n, delta / 2, 40),
-        n=n,
-        delta=delta,
-        theorem=f"{BARTLETT}, Theorem 6",
-        setting=INDEPENDENT,
-        assumptions=(COUNTED,),
-        risk=as_number(error + penalty),
-        m=n / 80,
-        gamma=2.0,
-    )
+    return limit(check_rate(in_sample), penalty, deviation(n, delta / 2, 40), m=n / 80, gamma=2.0)
 
 
+@a_bound
 def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, delta: float = 0.05) -> Certificate:
     """The bound of VC entropy with ln S(X) ≤ D ln(n + 1), D the VC dimension restricted to these points (§4.3).
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     dimension : D, the most of these points that are labelled in every way.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -330,6 +247,7 @@ def empirical_vc_bound(*, in_sample: ArrayLike, dimension: ArrayLike, n: int, de
     return vc_entropy_bound(in_sample=in_sample, log_shatter=D * math.log(whole_number("n", n) + 1), n=n, delta=delta)
 
 
+@theorem(f"{BARTLETT}, Theorem 8", MAXIMISED)
 def maximal_discrepancy_bound(
     *, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05
 ) -> Certificate:
@@ -337,37 +255,18 @@ def maximal_discrepancy_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     discrepancy : D, the value of `maximal_discrepancy`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
     >>> round(float(maximal_discrepancy_bound(in_sample=0.1, discrepancy=0.05, n=2000).value), 2)
     0.3
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    error, D = check_rate(in_sample), check_complexity(discrepancy)
-    return limit(
-        error,
-        D + deviation(2 * n, delta / 3, 21),
-        n=n,
-        delta=delta,
-        theorem=f"{BARTLETT}, Theorem 8",
-        setting=INDEPENDENT,
-        assumptions=(MAXIMISED,),
-        risk=error + D,
-        m=n / 21,
-        gamma=3.0,
-    )
+    gap = deviation(2 * n, delta / 3, 21)
+    return limit(check_rate(in_sample), check_complexity(discrepancy), gap, m=n / 21, gamma=3.0)
 
 
+@theorem(f"{BARTLETT}, Theorem 9", MAXIMISED)
 def expected_discrepancy_bound(
     *, in_sample: ArrayLike, discrepancy: ArrayLike, n: int, delta: float = 0.05, n_draws: float = 1
 ) -> Certificate:
@@ -378,41 +277,22 @@ def expected_discrepancy_bound(
 
     Parameters
     ----------
-    in_sample : error rate on the data, or one per model.
     discrepancy : M, the value of `expected_discrepancy`, or one per model.
-    n : number of samples.
-    delta : probability with which the bound may fail.
-    n_draws : label vectors that `discrepancy` is a mean of; the limit covers their error, and holds for more of them
-        than are given. Infinity where it is the mean over all.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
+    n_draws : label vectors that `discrepancy` is a mean of, as in `rademacher_bound`.
 
     Examples
     --------
     >>> round(float(expected_discrepancy_bound(in_sample=0.1, discrepancy=0.05, n=2000).value), 2)
     0.29
     """
-    n, delta = whole_number("n", n), probability("delta", delta)
-    error, M = check_rate(in_sample), check_complexity(discrepancy)
     m = n / (9 + 16 / number_of_draws(n_draws))
+    printed = deviation(2 * n, delta / 2, 9)
     return limit(
-        error,
-        M + deviation(2 * m, delta),
-        printed_gap=M + deviation(2 * n, delta / 2, 9),
-        n=n,
-        delta=delta,
-        theorem=f"{BARTLETT}, Theorem 9",
-        setting=INDEPENDENT,
-        assumptions=(MAXIMISED,),
-        risk=error + M,
-        m=m,
-        gamma=1.0,
+        check_rate(in_sample), check_complexity(discrepancy), deviation(2 * m, delta), printed=printed, m=m, gamma=1.0
     )
 
 
+@theorem("Hoeffding's inequality", UNSEEN, setting="independent samples and a loss between 0 and 1")
 def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.05, n_models: int = 1) -> Certificate:
     """Held-out error + √(ln(2k/δ)/(2m)), for all k models judged on the same m rows at once (Hoeffding).
 
@@ -422,13 +302,7 @@ def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.
     ----------
     holdout_error : error rate on the rows held out, or one per model.
     n_holdout : m, the number of rows held out.
-    delta : probability with which the bound may fail.
     n_models : k, how many models were judged on these rows.
-
-    Returns
-    -------
-    Certificate
-        Its `value` limits the quantity that `bounds` names with probability 1 − delta.
 
     Examples
     --------
@@ -437,20 +311,8 @@ def holdout_bound(*, holdout_error: ArrayLike, n_holdout: int, delta: float = 0.
     >>> round(float(holdout_bound(holdout_error=0.1, n_holdout=1000, n_models=100).value), 3)
     0.164
     """
-    m, delta = whole_number("n_holdout", n_holdout), probability("delta", delta)
-    error = check_rate(holdout_error, "holdout_error")
-    return limit(
-        error,
-        deviation(2 * m, delta / (2 * whole_number("n_models", n_models))),
-        n=m,
-        delta=delta,
-        theorem="Hoeffding's inequality",
-        setting="independent samples and a loss between 0 and 1",
-        assumptions=(UNSEEN,),
-        risk=error,
-        m=float(m),
-        gamma=1.0,
-    )
+    gap = deviation(2 * n_holdout, delta / (2 * whole_number("n_models", n_models)))
+    return limit(check_rate(holdout_error, "holdout_error"), 0.0, gap, m=float(n_holdout), gamma=1.0)
 
 
 def _check_log(log_shatter: ArrayLike) -> Numbers:
