@@ -1,15 +1,15 @@
 """Complexities of hypothesis sets: how well a learner, or a set of hypotheses, fits labels without information.
 
-Each is the mean over drawn labels r of max_h (1/n) Σ r_i h(x_i), with labels and predictions ±1; they differ in how the
-labels are drawn. For a learner the maximum is replaced by the fit to the drawn labels, 1 − 2e' with e' its training
-error, which is a lower bound unless the learner minimises the training error.
+Each is the mean over draws r of max_h (1/n) Σ r_i h(x_i), with predictions ±1; they differ in how r is drawn (`Kind`).
+For r = ±1 the maximum of a learner is its fit to the labels r, 1 − 2e' with e' its training error; for real r it is the
+fit to the labels sign(r) with weights |r|. Both are lower bounds unless the learner minimises the training error.
 """
 
 from __future__ import annotations
 
-import html
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
-from outsample.checks import whole_number
+from outsample.checks import one_of, whole_number
 from outsample.curve.error_estimate import numeral
-from outsample.data.learners import check_learner
+from outsample.curve.result import Result
+from outsample.data.learners import check_learner, fit, last_step, respond, seeded, takes_weight, with_params
 from outsample.data.tables import Table
+from outsample.docstrings import Thing, described
 from outsample.evidence.labels import measured_draws
 from outsample.hypotheses import HypothesisSet, minimises_training_error
 from outsample.losses.base import weighted_mean
@@ -35,11 +37,43 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
-from outsample.running.run import LABEL_DRAWS, LEARNER_DRAWS, RandomState, child_integer, child_seed, seed_sequence
+from outsample.running.run import (
+    LABEL_DRAWS,
+    LEARNER_DRAWS,
+    RandomState,
+    child_generator,
+    child_integer,
+    child_seed,
+    seed_sequence,
+)
 from outsample.running.workers import results_of
 
-# Attributes of a result that `to_dict` takes as they are.
-WORDS = ("kind", "lower_bound", "sentence", "n_samples", "n_fits", "seconds")
+Multiplier = Callable[[np.random.Generator, int], ArrayLike]
+"""A function of a generator and a number n that returns n independent multipliers, distributed symmetrically."""
+
+MULTIPLIERS: dict[str, Multiplier] = {
+    "gaussian": lambda rng, n: rng.standard_normal(n),
+    "rademacher": lambda rng, n: rng.choice([-1.0, 1.0], n),
+    "uniform": lambda rng, n: rng.uniform(-math.sqrt(3), math.sqrt(3), n),
+    "laplace": lambda rng, n: rng.laplace(0.0, math.sqrt(0.5), n),
+}
+"""Multipliers by name, all of variance one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A complexity: its name, how r is drawn, and whether a draw is 2(n₊/n − e') for n₊ flipped labels."""
+
+    words: str
+    draw: LabelScheme | Multiplier
+    counts_flips: bool = False
+
+
+PERMUTATION = Kind("permutation complexity", FreePermutation())
+LABEL_BOOTSTRAP = Kind("label-bootstrap complexity", WithReplacement())
+RADEMACHER = Kind("Rademacher complexity", RademacherSigns())
+MAXIMAL_DISCREPANCY = Kind("maximal discrepancy", HalfFlips())
+EXPECTED_DISCREPANCY = Kind("expected discrepancy", RademacherSigns(), counts_flips=True)
 
 
 class Options(TypedDict, total=False):
@@ -54,6 +88,25 @@ class Options(TypedDict, total=False):
     absolute: bool
 
 
+def _documented(call: str, value: float) -> Callable[[Thing], Thing]:
+    """Completes the docstring of a complexity, with a call of it as example."""
+    return described(
+        {
+            "estimator": "a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.",
+            "X, y": "the data, with two classes.",
+            "**options": """`param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
+    `permutation_complexity`.""",
+        },
+        "Complexity\n    Its `value` is the complexity, `monte_carlo_error` its error over draws.",
+        f"""
+>>> from outsample import StumpClassifier
+>>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
+>>> round(float({call.replace("(", "(StumpClassifier(), X, y, random_state=0", 1)}.value), 3)
+{value}""",
+    )
+
+
+@_documented("permutation_complexity()", 0.567)
 def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """P_in = E_π max_h (1/n) Σ y^π_i h(x_i), the fit to permuted labels (Magdon-Ismail & Mertsalov, §3.1).
 
@@ -62,144 +115,95 @@ def permutation_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **o
 
     Parameters
     ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
-    X, y : the data, with two classes.
     **options : `param`, `values`: a parameter of the estimator and its values, for the complexity of every model of a
         path. `n_draws`: number of label vectors drawn, 100 by default; all distinct ones where there are no more than
         that. `random_state`: the seed; with the same seed the criterion `Permutation` has the same draws. `n_jobs`,
         `fast`: as in `estimate`. `absolute`: take the maximum of absolute values, for hypothesis sets that are not
         closed under negation; every draw is then fitted twice, the second time with its labels exchanged.
-
-    Returns
-    -------
-    Complexity
-        Its `value` is the complexity, `monte_carlo_error` its error over draws.
-
-    Examples
-    --------
-    >>> from outsample import StumpClassifier
-    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
-    >>> round(float(permutation_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
-    0.567
     """
-    return _complexity("permutation complexity", FreePermutation(), estimator, X, y, **options)
+    return _complexity(PERMUTATION, estimator, X, y, **options)
 
 
+@_documented("label_bootstrap_complexity()", 0.637)
 def label_bootstrap_complexity(
     estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]
 ) -> Complexity:
     """B_in, as the permutation complexity but with labels drawn with replacement.
 
     It is within 1/√n of P_in (Lemma 6).
-
-    Parameters
-    ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
-    X, y : the data, with two classes.
-    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
-        `permutation_complexity`.
-
-    Returns
-    -------
-    Complexity
-        Its `value` is the complexity, `monte_carlo_error` its error over draws.
-
-    Examples
-    --------
-    >>> from outsample import StumpClassifier
-    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
-    >>> round(float(label_bootstrap_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
-    0.637
     """
-    return _complexity("label-bootstrap complexity", WithReplacement(), estimator, X, y, **options)
+    return _complexity(LABEL_BOOTSTRAP, estimator, X, y, **options)
 
 
+@_documented("rademacher_complexity()", 0.646)
 def rademacher_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """R = E_r max_h (1/n) Σ r_i h(x_i) with independent r_i = ±1 of probability ½; y only names the classes.
 
     Criterion "rademacher" adds half of it as optimism; `rademacher_bound` takes all of it.
-
-    Parameters
-    ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
-    X, y : the data, with two classes.
-    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
-        `permutation_complexity`.
-
-    Returns
-    -------
-    Complexity
-        Its `value` is the complexity, `monte_carlo_error` its error over draws.
-
-    Examples
-    --------
-    >>> from outsample import StumpClassifier
-    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
-    >>> round(float(rademacher_complexity(StumpClassifier(), X, y, random_state=0).value), 3)
-    0.646
     """
-    return _complexity("Rademacher complexity", RademacherSigns(), estimator, X, y, **options)
+    return _complexity(RADEMACHER, estimator, X, y, **options)
 
 
+@_documented("maximal_discrepancy()", 0.667)
 def maximal_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """max_h of the error on one half of the data minus the error on the other (Bartlett, Boucheron & Lugosi, §4.4).
 
     The labels of a random half are flipped; with e' the training error on the flipped data, the discrepancy is 1 − 2e'.
     Of an odd number of rows the smaller half is flipped, and the value differs from the discrepancy by at most 1/n, to
     either side. One draw by default.
-
-    Parameters
-    ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
-    X, y : the data, with two classes.
-    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
-        `permutation_complexity`.
-
-    Returns
-    -------
-    Complexity
-        Its `value` is the complexity, `monte_carlo_error` its error over draws.
-
-    Examples
-    --------
-    >>> from outsample import StumpClassifier
-    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
-    >>> round(float(maximal_discrepancy(StumpClassifier(), X, y, random_state=0).value), 3)
-    0.667
     """
-    return _complexity("maximal discrepancy", HalfFlips(), estimator, X, y, **(Options(n_draws=1) | options))
+    return _complexity(MAXIMAL_DISCREPANCY, estimator, X, y, **(Options(n_draws=1) | options))
 
 
+@_documented("expected_discrepancy()", 0.646)
 def expected_discrepancy(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
     """M = E_σ sup_h (2/n) Σ σ_i ℓ_i with random signs σ_i (Bartlett, Boucheron & Lugosi, §4.5).
 
     The n₊ labels with σ_i = 1 are flipped; with e' the training error on the flipped data, a draw is 2(n₊/n − e').
     Its expectation is the Rademacher complexity.
+    """
+    return _complexity(EXPECTED_DISCREPANCY, estimator, X, y, **options)
+
+
+@_documented("gaussian_complexity()", 0.592)
+def gaussian_complexity(estimator: BaseEstimator, X: Table, y: ArrayLike, **options: Unpack[Options]) -> Complexity:
+    """G = E_g max_h (1/n) Σ g_i h(x_i) with independent standard normal g_i; y only names the classes.
+
+    The Rademacher complexity R is at most √(π/2) G (Bartlett & Mendelson 2002). The learner must take weights; a draw
+    is the fit to labels by the sign of g_i, weighted by its size.
+    """
+    return multiplier_complexity(estimator, X, y, multiplier="gaussian", **options)
+
+
+@_documented('multiplier_complexity(, multiplier="uniform")', 0.583)
+def multiplier_complexity(
+    estimator: BaseEstimator,
+    X: Table,
+    y: ArrayLike,
+    *,
+    multiplier: str | Multiplier = "gaussian",
+    **options: Unpack[Options],
+) -> Complexity:
+    """E_r max_h (1/n) Σ r_i h(x_i) with independent symmetric multipliers r_i (Fromont 2007).
+
+    It is in units of the multipliers, and may exceed 1. `fast` has no effect, because fits with new weights share no
+    work.
 
     Parameters
     ----------
-    estimator : a classifier or pipeline, a path of them, or a `HypothesisSet`, for which X may be None.
-    X, y : the data, with two classes.
-    **options : `param`, `values`, `n_draws`, `random_state`, `n_jobs`, `fast`, `absolute`, as for
-        `permutation_complexity`.
-
-    Returns
-    -------
-    Complexity
-        Its `value` is the complexity, `monte_carlo_error` its error over draws.
-
-    Examples
-    --------
-    >>> from outsample import StumpClassifier
-    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 0, 1, 1, 0]
-    >>> round(float(expected_discrepancy(StumpClassifier(), X, y, random_state=0).value), 3)
-    0.646
+    multiplier : "gaussian", "rademacher", "uniform" or "laplace", all of variance one, or a function of (generator, n)
+        that returns n multipliers.
     """
-    return _complexity("expected discrepancy", RademacherSigns(), estimator, X, y, centred=True, **options)
+    if callable(multiplier):
+        name, draw = getattr(multiplier, "__name__", "own"), multiplier
+    else:
+        name, draw = multiplier, MULTIPLIERS[one_of("multiplier", multiplier, MULTIPLIERS, instead=" or a function")]
+    kind = Kind(f"{'Gaussian' if name == 'gaussian' else name} complexity", draw)
+    return _complexity(kind, estimator, X, y, **(options | Options(fast=False)))
 
 
 @dataclass(frozen=True, eq=False)
-class Complexity:
+class Complexity(Result):
     """How well a learner or hypothesis set, or each model of a path, fits labels without information.
 
     Attributes
@@ -249,12 +253,8 @@ class Complexity:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
-        numbers = {
-            name: None if (value := getattr(self, name)) is None else np.asarray(value).tolist()
-            for name in ("value", "monte_carlo_error", "mean_product")
-        }
-        words = {name: getattr(self, name) for name in WORDS}
-        return numbers | words | {"n_draws": len(self.draws), "params": [dict(p) for p in self.params]}
+        names = "value monte_carlo_error mean_product kind lower_bound sentence n_samples n_fits seconds params"
+        return self._named(names) | {"n_draws": len(self.draws)}
 
     def plot(self, ax: Any = None) -> Any:
         """The values over draws, or the mean of each model; returns the matplotlib Axes."""
@@ -278,26 +278,9 @@ class Complexity:
     def _setting(self, k: int) -> str:
         return "" if self.single else ", ".join(f"{name}={v}" for name, v in self.params[k].items()) + ": "
 
-    def _repr_html_(self) -> str:
-        first, *rest = (html.escape(line) for line in str(self).splitlines())
-        return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
-
-
-def _of_draws(fits: Floats, negated: Floats | None, shift: Floats | None) -> Floats:
-    """The correlation of each draw, (draws, models), from 1 − 2e' of the fits to the drawn labels.
-
-    Parameters
-    ----------
-    negated : the same of the fits to the exchanged labels, where the maximum of absolute values is asked for.
-    shift : (draws,) 2n₊/n − 1 with n₊/n the share of flipped labels, which turns 1 − 2e' into 2(n₊/n − e').
-    """
-    by = 0.0 if shift is None else shift[:, None]
-    return np.asarray(fits + by if negated is None else np.maximum(fits + by, negated - by))
-
 
 def _complexity(
-    kind: str,
-    scheme: LabelScheme,
+    kind: Kind,
     estimator: BaseEstimator,
     X: Table,
     y: ArrayLike,
@@ -309,81 +292,191 @@ def _complexity(
     n_jobs: int | None = None,
     fast: bool = True,
     absolute: bool = False,
-    centred: bool = False,
 ) -> Complexity:
-    """The complexity of a learner, path or hypothesis set on labels drawn by a scheme.
-
-    `centred` is for the expected discrepancy, see `_of_draws`.
-    """
-    start = time.perf_counter()
-    count = whole_number("n_draws", n_draws)
-    if absolute:
-        kind = f"{kind} of absolute values"
+    """The complexity of a learner, path or hypothesis set."""
+    start, count, seed = time.perf_counter(), whole_number("n_draws", n_draws), seed_sequence(random_state)
+    kind = replace(kind, words=f"{kind.words} of absolute values") if absolute else kind
     if isinstance(estimator, HypothesisSet):
-        found = _complexity_of_hypotheses(kind, scheme, estimator, y, count, random_state, absolute, centred)
+        source: _Learner | _Hypotheses = _Hypotheses(kind, estimator, y, count, seed)
     else:
-        problem = posed_problem(kind, estimator, X, y, param, values, random_state, n_jobs, fast)
-        found = _complexity_of_problem(problem, kind, scheme, count, absolute, centred)
-    return replace(found, seconds=time.perf_counter() - start)
-
-
-def _complexity_of_problem(
-    problem: Problem, kind: str, scheme: LabelScheme, n_draws: int, absolute: bool, centred: bool
-) -> Complexity:
-    """The complexity of every model of a problem's path; the problem has zero-one loss and two classes."""
-    check_two_classes(kind, problem.target.n_classes)
-    draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
-    optimism, errors = measured_draws(problem, draws, 0, len(draws))
-    flipped = np.array([np.mean(draws[i] != problem.y) for i in range(len(draws))])
+        problem = _posed(
+            kind.words, estimator, X, y, parameter=param, values=values, random_state=seed, n_jobs=n_jobs, fast=fast
+        )
+        source = _Learner(kind, problem, count)
+    fits = source.fits
     # The mean of the shift over all draws is zero, so that without absolute values it changes nothing there.
-    shift = 2 * flipped - 1 if centred and (absolute or not draws.exhaustive) else None
-    negated = 1 - 2 * _errors_on_exchanged(problem, draws) if absolute else None
-    return complexity_record(
-        kind,
-        _of_draws(1 - 2 * errors, negated, shift),
-        None,
-        single=len(problem.path) == 1,
-        exhaustive=draws.exhaustive,
-        products=1 - 2 * (optimism + errors),
-        flipped=flipped,
-        minimised=minimises_training_error(problem.path.estimator),
-        n_samples=problem.n_samples,
-        n_fits=(1 + absolute) * len(draws) * problem.design.fits_per_draw,
-        params=tuple(problem.path.params),
+    shifted = kind.counts_flips and (absolute or not source.exhaustive)
+    shift = (2 * source.flipped - 1)[:, None] if shifted else 0.0
+    draws = np.maximum(fits + shift, source.exchanged() - shift) if absolute else fits + shift
+    single = draws.shape[1] == 1
+
+    def entry(values: Floats) -> Any:
+        """Values of models, (models,), as a float where there is a single model."""
+        return float(values[0]) if single else values
+
+    def mean(values: Floats) -> Any:
+        return entry(values.mean(axis=0) if source.chances is None else source.chances @ values)
+
+    error = np.zeros(draws.shape[1]) if source.exhaustive else None
+    if error is None and len(draws) > 1:
+        error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+    return Complexity(
+        value=mean(draws),
+        monte_carlo_error=None if error is None else entry(error),
+        kind=kind.words,
+        lower_bound=not (source.minimised or bool((draws >= source.most - 1e-12).all())),
+        draws=draws,
+        flipped=source.flipped,
+        n_samples=source.n_samples,
+        n_fits=(1 + absolute) * source.n_fits,
+        single=single,
+        exhaustive=source.exhaustive,
+        params=source.params,
+        mean_product=mean(source.products),
+        seconds=time.perf_counter() - start,
     )
 
 
-def _errors_on_exchanged(problem: Problem, draws: LabelDraws) -> Floats:
-    """Training error of the fits to the drawn labels with the two classes exchanged, (draws, models)."""
-    fits = _ExchangedFits(problem, draws)
-    n_jobs = 1 if problem.design.batched else problem.n_jobs
-    return np.stack(list(results_of(fits, [(i,) for i in range(len(draws))], n_jobs)))
+class _Hypotheses:
+    """The largest correlations that hypotheses of a finite set have with each draw.
+
+    Attributes
+    ----------
+    fits, products : (draws, models) the correlations, and the mean label times the mean prediction of each fit.
+    chances : (draws,) probabilities of the draws, None where they are equally likely.
+    most : the correlation of labels fitted perfectly, (draws, 1) where it differs.
+    """
+
+    minimised, n_fits = True, 0
+    params: tuple[dict[str, Any], ...] = ({},)
+
+    def __init__(
+        self, kind: Kind, hypotheses: HypothesisSet, y: ArrayLike, count: int, seed: np.random.SeedSequence
+    ) -> None:
+        codes = _two_class_codes(kind.words, y, hypotheses.n_samples)
+        self.hypotheses, self.n_samples = hypotheses, len(codes)
+        self.chances: Floats | None = None
+        self.most: Floats | float = 1.0
+        if isinstance(kind.draw, LabelScheme):
+            Y, self.exhaustive = self._labels(kind.draw, codes, count, seed)
+            self.signs, self.flipped = 2.0 * Y - 1, (codes != Y).mean(axis=1)
+            means = hypotheses.signs[hypotheses.best(self.signs)].mean(axis=1)
+            self.products = (2 * codes.mean() - 1) * means[:, None]
+        else:
+            self.signs, self.exhaustive = _multipliers(kind.draw, count, len(codes), seed), False
+            self.flipped, self.products = np.full(count, np.nan), np.zeros((count, 1))
+        self.fits = hypotheses.maxima(self.signs)[:, None]
+
+    def exchanged(self) -> Floats:
+        """As `fits`, of the draws with their signs turned around."""
+        return np.asarray(self.hypotheses.maxima(-self.signs)[:, None])
+
+    def _labels(self, scheme: LabelScheme, y: Array, count: int, seed: np.random.SeedSequence) -> tuple[Array, bool]:
+        """(label vectors, whether these are all that can be drawn)."""
+        if isinstance(scheme, WithReplacement) and 2.0 ** len(y) <= count:
+            Y = np.stack(list(RademacherSigns().arrangements(y)))
+            share, ones = y.mean(), Y.sum(axis=1)
+            self.chances = share**ones * (1 - share) ** (len(y) - ones)
+            return Y, True
+        draws = LabelDraws(scheme, y, count, child_seed(seed, LABEL_DRAWS))
+        return draws[:], draws.exhaustive
+
+
+class _Learner:
+    """The correlations that the models of a problem's path find with each draw, see `_Hypotheses`."""
+
+    chances: Floats | None = None
+
+    def __init__(self, kind: Kind, problem: Problem, count: int) -> None:
+        _check_two_classes(kind.words, problem.target.n_classes)
+        self.problem, self.n_samples = problem, problem.n_samples
+        self.params = tuple(problem.path.params)
+        self.minimised = minimises_training_error(problem.path.estimator)
+        self.most: Floats | float = 1.0
+        if isinstance(kind.draw, LabelScheme):
+            draws = LabelDraws(kind.draw, problem.y, count, child_seed(problem.seed, LABEL_DRAWS))
+            optimism, errors = measured_draws(problem, draws, 0, len(draws))
+            self.fits, self.products = 1 - 2 * errors, 1 - 2 * (optimism + errors)
+            self.flipped = np.array([np.mean(draws[i] != problem.y) for i in range(len(draws))])
+            self.exhaustive, self.n_fits = draws.exhaustive, len(draws) * problem.design.fits_per_draw
+            self._again: _ExchangedFits | _WeightedFits = _ExchangedFits(problem, draws)
+        else:
+            R = _multipliers(kind.draw, count, self.n_samples, problem.seed)
+            self.fits = self._of_all(_WeightedFits(problem, R), problem.n_jobs)
+            self.products, self.flipped = np.zeros_like(self.fits), np.full(count, np.nan)
+            self.exhaustive, self.n_fits = False, count * len(self.params)
+            self.most = np.abs(R).mean(axis=1, keepdims=True)
+            self._again = _WeightedFits(problem, -R)
+
+    def exchanged(self) -> Floats:
+        """As `fits`, of the draws with their signs turned around."""
+        in_one = isinstance(self._again, _ExchangedFits) and self.problem.design.batched
+        return self._of_all(self._again, 1 if in_one else self.problem.n_jobs)
+
+    def _of_all(self, fits: _ExchangedFits | _WeightedFits, n_jobs: int | None) -> Floats:
+        return np.stack(list(results_of(fits, [(i,) for i in range(len(fits))], n_jobs)))
 
 
 class _ExchangedFits:
-    """Fits the exchanged labels of one draw; picklable."""
+    """The fits to the labels of a draw with the two classes exchanged; picklable."""
 
     def __init__(self, problem: Problem, draws: LabelDraws) -> None:
         self.design, self.draws, self.weight, self.seed = problem.design, draws, problem.weight, problem.seed
 
+    def __len__(self) -> int:
+        return len(self.draws)
+
     def __call__(self, i: int) -> Floats:
-        """Training error of every model, (models,)."""
+        """The correlation of every model with the exchanged labels, (models,)."""
         Y = 1 - self.draws[i : i + 1]
         fitted = self.design.fitted(Y, "predict", [child_integer(self.seed, LEARNER_DRAWS, i)])
-        return np.asarray(weighted_mean(fitted[0] != Y[0], self.weight))
+        return np.asarray(1 - 2 * weighted_mean(fitted[0] != Y[0], self.weight))
 
 
-def posed_problem(
-    kind: str,
-    estimator: BaseEstimator,
-    X: Table,
-    y: ArrayLike,
-    param: str | None,
-    values: Sequence[Any] | None,
-    random_state: RandomState,
-    n_jobs: int | None,
-    fast: bool,
-) -> Problem:
+class _WeightedFits:
+    """The fits of every model to the signs of multipliers, weighted by their size; picklable."""
+
+    def __init__(self, problem: Problem, multipliers: Floats) -> None:
+        path, classes = problem.path, problem.target.classes
+        assert classes is not None
+        self.estimator, self.params, self.X, self.classes = path.estimator, path.params, problem.X, classes
+        self.multipliers, self.seed = multipliers, problem.seed
+        size = np.abs(multipliers)
+        self.weighted = bool((size != size[0, 0]).any())
+        if self.weighted and not takes_weight(path.estimator):
+            raise ValueError(
+                f"multiplier: {type(last_step(path.estimator)).__name__} takes no weights in fit, which multipliers of "
+                "different size need; use rademacher_complexity"
+            )
+
+    def __len__(self) -> int:
+        return len(self.multipliers)
+
+    def __call__(self, i: int) -> Floats:
+        """The correlation that each model finds with draw i, (models,)."""
+        multipliers = self.multipliers[i]
+        codes, size = (multipliers > 0).astype(np.intp), np.abs(multipliers)
+        if (codes == codes[0]).all():
+            # Many classifiers refuse labels of one class, which a constant fits.
+            return np.full(len(self.params), size.mean())
+        found = []
+        for params in self.params:
+            model = seeded(with_params(self.estimator, params), child_integer(self.seed, LEARNER_DRAWS, i))
+            fit(model, self.X, self.classes[codes], size if self.weighted else None)
+            predicted = respond(model, self.X, "predict", self.classes)
+            found.append(np.mean(multipliers * (2 * predicted - 1)))
+        return np.array(found)
+
+
+def _multipliers(draw: Multiplier, count: int, n: int, seed: np.random.SeedSequence) -> Floats:
+    """The multipliers of every draw, (draws, n)."""
+    drawn = [np.asarray(draw(child_generator(seed, LABEL_DRAWS, i), n), dtype=np.float64) for i in range(count)]
+    if any(r.shape != (n,) or not np.isfinite(r).all() for r in drawn):
+        raise ValueError(f"multiplier must return {n} finite numbers, got shapes {sorted({r.shape for r in drawn})}")
+    return np.stack(drawn)
+
+
+def _posed(kind: str, estimator: BaseEstimator, X: Table, y: ArrayLike, **arguments: Any) -> Problem:
     """The problem of a classifier, or of the path along one of its parameters, with zero-one loss."""
     path = estimator if isinstance(estimator, Path) else None
     learner = estimator if path is None else path.estimator
@@ -393,64 +486,11 @@ def posed_problem(
             f"{kind} is defined for two classes, {type(learner).__name__} is no classifier; for regression use "
             'estimate(…, criterion="permutation") or generalized_degrees_of_freedom'
         )
-    problem = pose(
-        learner,
-        X,
-        y,
-        parameter=param,
-        values=values,
-        loss="zero-one",
-        random_state=random_state,
-        n_jobs=n_jobs,
-        fast=fast,
-    )
+    problem = pose(learner, X, y, loss="zero-one", **arguments)
     return problem if path is None else problem.over(path)
 
 
-def check_two_classes(kind: str, n_classes: int | None) -> None:
-    """Raise ValueError unless there are two classes."""
-    if n_classes == 1:
-        raise ValueError(f"{kind} is defined for two classes, y is constant: it has one class only")
-    if n_classes != 2:
-        raise ValueError(
-            f"{kind} is defined for two classes, y has {n_classes}; with more classes use "
-            'estimate(…, criterion="permutation"), which takes any number, or one class against the rest'
-        )
-
-
-def _complexity_of_hypotheses(
-    kind: str,
-    scheme: LabelScheme,
-    hypotheses: HypothesisSet,
-    y: ArrayLike,
-    n_draws: int,
-    random_state: RandomState,
-    absolute: bool,
-    centred: bool,
-) -> Complexity:
-    codes = two_class_codes(kind, y, hypotheses.n_samples)
-    Y, weights, exhaustive = _labels(scheme, codes, n_draws, seed_sequence(random_state))
-    signs = 2.0 * Y - 1
-    means = hypotheses.signs[hypotheses.best(signs)].mean(axis=1)
-    flipped = (codes != Y).mean(axis=1)
-    shift = 2 * flipped - 1 if centred and (absolute or not exhaustive) else None
-    negated = hypotheses.maxima(-signs)[:, None] if absolute else None
-    return complexity_record(
-        kind,
-        _of_draws(hypotheses.maxima(signs)[:, None], negated, shift),
-        weights,
-        single=True,
-        exhaustive=exhaustive,
-        products=(2 * codes.mean() - 1) * means[:, None],
-        flipped=flipped,
-        minimised=True,
-        n_samples=len(codes),
-        n_fits=0,
-        params=({},),
-    )
-
-
-def two_class_codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
+def _two_class_codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
     """y as class codes 0 and 1, (n,)."""
     labels = np.asarray(y)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -458,69 +498,15 @@ def two_class_codes(kind: str, y: ArrayLike, n_samples: int) -> Array:
         raise ValueError(f"{kind} is defined for two classes, y holds real values")
     if labels.shape != (n_samples,):
         raise ValueError(f"y must have one label per sample, shape ({n_samples},), got {labels.shape}")
-    check_two_classes(kind, len(classes))
+    _check_two_classes(kind, len(classes))
     return codes
 
 
-def _labels(
-    scheme: LabelScheme, y: Array, n_draws: int, seed: np.random.SeedSequence
-) -> tuple[Array, Floats | None, bool]:
-    """(label vectors, their probabilities or None where equal, whether these are all that can be drawn)."""
-    if isinstance(scheme, WithReplacement) and 2.0 ** len(y) <= n_draws:
-        Y = np.stack(list(RademacherSigns().arrangements(y)))
-        share = y.mean()
-        ones = Y.sum(axis=1)
-        return Y, share**ones * (1 - share) ** (len(y) - ones), True
-    draws = LabelDraws(scheme, y, n_draws, child_seed(seed, LABEL_DRAWS))
-    return draws[:], None, draws.exhaustive
-
-
-def complexity_record(
-    kind: str,
-    draws: Floats,
-    weights: Floats | None,
-    *,
-    single: bool,
-    exhaustive: bool,
-    products: Floats,
-    minimised: bool,
-    most: Floats | float = 1.0,
-    **more: Any,
-) -> Complexity:
-    """The record of draws, (draws, models), with probabilities `weights`; None where they are equally likely.
-
-    `most` is the correlation of labels fitted perfectly: that of every draw, (draws, 1), where they differ.
-    """
-    is_maximum = minimised or bool((draws >= most - 1e-12).all())
-    bare = Complexity(
-        value=0.0,
-        monte_carlo_error=None,
-        kind=kind,
-        lower_bound=not is_maximum,
-        draws=draws,
-        single=single,
-        exhaustive=exhaustive,
-        **more,
-    )
-    return replace(
-        bare,
-        value=_entry(_mean(draws, weights), bare),
-        mean_product=_entry(_mean(products, weights), bare),
-        monte_carlo_error=_entry(np.zeros(draws.shape[1]), bare) if exhaustive else _error(draws, bare),
-    )
-
-
-def _mean(values: Floats, weights: Floats | None) -> Floats:
-    return np.asarray(values.mean(axis=0) if weights is None else weights @ values)
-
-
-def _error(draws: Floats, record: Complexity) -> Any:
-    """Standard error of the mean over draws; None for a single draw."""
-    if len(draws) < 2:
-        return None
-    return _entry(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)), record)
-
-
-def _entry(values: Floats, record: Complexity) -> Any:
-    """Values of models, (models,), as a float where the record is of a single model."""
-    return float(values[0]) if record.single else values
+def _check_two_classes(kind: str, n_classes: int | None) -> None:
+    if n_classes == 1:
+        raise ValueError(f"{kind} is defined for two classes, y is constant: it has one class only")
+    if n_classes != 2:
+        raise ValueError(
+            f"{kind} is defined for two classes, y has {n_classes}; with more classes use "
+            'estimate(…, criterion="permutation"), which takes any number, or one class against the rest'
+        )
