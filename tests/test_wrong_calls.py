@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
@@ -140,10 +141,38 @@ def test_groups_that_are_none_are_refused(name, what):
     assert sentence in refusal(PUBLIC[name], _given(name), X, y, groups=groups)
 
 
-@pytest.mark.parametrize("name", [name for name in TAKE_GROUPS if name not in ("evaluate", "permutation_test_columns")])
+@pytest.mark.parametrize("name", [*TAKE_GROUPS, "audit", "columns of no estimator"])
 def test_a_single_group_is_refused_as_such(name):
-    sentence = refusal(PUBLIC[name], _given(name), X, y, groups=np.zeros(100))
+    given = {"audit": lambda X, y: 0.1, "columns of no estimator": None}
+    call = PUBLIC.get(name, outsample.permutation_test_columns)
+    sentence = refusal(call, given[name] if name in given else _given(name), X, y, groups=np.zeros(100))
     assert sentence.startswith("groups has one group only, 0.0")
+
+
+@pytest.mark.parametrize("further", [{}, {"return_train_score": True}, {"scoring": ["accuracy", "f1"], "refit": "f1"}])
+@pytest.mark.parametrize("bad", [np.empty((100, 0)), X + 1j], ids=["no columns", "complex"])
+def test_searches_with_cv_refuse_tables_before_any_fit(bad, further):
+    search = outsample.GridSearch(Tree(), GRID, cv=3, **further)
+    assert re.search("X has 0 feature|Complex data not supported: X", refusal(search.fit, bad, y))
+
+
+@pytest.mark.parametrize("name", ["GridSearch", "compare"])
+def test_more_candidates_than_can_be_tried_are_refused(name):
+    grid = {"max_depth": range(1, 10**5), "min_samples_leaf": range(1, 10**5)}
+    calls = {
+        "GridSearch": lambda: outsample.GridSearch(Tree(), grid).fit(X, y),
+        "compare": lambda: outsample.compare(Tree(), X, y, param_grid=grid),
+    }
+    assert refusal(calls[name]) == "param_grid has 9999800001 candidates in all; at most 1000000 are tried"
+
+
+def test_many_trees_of_more_leaves_than_rows_are_refused():
+    grid = {"tree__max_leaf_nodes": range(2, 100_000)}
+    search = outsample.GridSearch(Pipeline([("tree", Tree())]), grid)
+    assert refusal(search.fit, X, y) == (
+        "99899 candidates have tree__max_leaf_nodes above 100, the number of rows, and no tree has more leaves than "
+        "rows; leave them out"
+    )
 
 
 TAKE_JOBS = [

@@ -49,6 +49,15 @@ def test_estimate_of_one_model():
     assert len(curve()) == 3
 
 
+def test_printed_rows_do_not_look_alike():
+    steps = [{"standardscaler__with_mean": True, "randomforestregressor__min_samples_leaf": k} for k in (1, 2, 3)]
+    rows = str(curve(params=tuple(steps))).split("\n")[2:5]
+    assert [row.split("  ")[0] for row in rows] == [f"with_mean=True, min_samples_leaf={k}" for k in (1, 2, 3)]
+    both = [{"a__depth": 1, "b__depth": k} for k in (1, 2, 3)]
+    assert "a__depth=1, b__depth=3" in str(curve(params=tuple(both)))
+    assert "…" in str(curve(params=tuple({"k": k, "text": 100 * "x"} for k in (1, 2, 3))))
+
+
 def test_the_two_error_bars_are_not_mixed():
     first = curve().estimate(0)
     assert first.standard_error == 0.03

@@ -215,7 +215,7 @@ def test_sentences():
     [
         ({}, ValueError, "at least one"),
         ([GaussianNB()], ValueError, "dict of estimators by name"),
-        ({"a": GaussianNB}, TypeError, "'a' must be an estimator"),
+        ({"a": GaussianNB}, TypeError, r"models\['a'\] must be an object, got the class GaussianNB"),
         ({1: GaussianNB()}, ValueError, "name of a model is text"),
         ({"a": GaussianNB(), "b": LinearRegression()}, ValueError, "all classifiers or all regressors"),
     ],

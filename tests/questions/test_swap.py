@@ -258,6 +258,27 @@ def test_several_metrics_by_permutation_are_those_of_one_metric_each(cancer):
         GridSearch(TREE, LEAVES, scoring=scoring, refit="auc", store="never.db").fit(X, y)
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+def test_a_list_of_one_metric_is_named_as_by_scikit_learn(cancer, cv):
+    one = GridSearch(TREE, LEAVES, scoring=["accuracy"], refit="accuracy", cv=cv, random_state=0).fit(*cancer)
+    assert one.multimetric_
+    assert one.best_score_ == max(one.cv_results_["mean_test_accuracy"])
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("name", ["honest_score_", "verdict_"])
+def test_what_needs_a_chosen_candidate_says_so(cancer, name, cv):
+    search = GridSearch(TREE, LEAVES, scoring=["accuracy", "f1"], refit=False, cv=cv, random_state=0).fit(*cancer)
+    with pytest.raises(AttributeError, match=f"there is no {name}: several metrics with refit=False"):
+        getattr(search, name)
+
+
+def test_candidates_that_share_fits_have_no_times_of_their_own(cancer):
+    results = GridSearch(TREE, LEAVES, random_state=0).fit(*cancer).cv_results_
+    for name in ("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time"):
+        assert np.isnan(results[name]).all()
+
+
 def test_a_function_chooses_by_our_table(cancer):
     X, y = cancer
 

@@ -30,6 +30,9 @@ from outsample.running.run import LABEL_DRAWS, child_seed
 # Distance of two logarithms of complexity, about a third, at which models share their optimism with weight exp(−1/2).
 NEARNESS = 0.3
 
+# Models whose weights are held in memory together.
+SMOOTHED_AT_ONCE = 256
+
 # Weight of drawn labels where all of the estimated risk is seen in-sample.
 MOST_FOR_LABELS = 2 / 3
 
@@ -209,11 +212,14 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
     if (complexity <= 0).any() or not np.isfinite(optimism).all():
         return optimism
     # Unlimited models, such as full trees, are infinitely far from all but each other.
-    size = np.log(complexity)
-    with np.errstate(invalid="ignore"):
-        apart = np.where(np.equal.outer(size, size), 0.0, np.subtract.outer(size, size)) / NEARNESS
-    weights = np.exp(-np.square(apart) / 2)
-    return np.asarray((weights * optimism).sum(axis=1) / weights.sum(axis=1))
+    size, mean = np.log(complexity), np.empty_like(optimism)
+    for start in range(0, len(size), SMOOTHED_AT_ONCE):
+        some = slice(start, start + SMOOTHED_AT_ONCE)
+        with np.errstate(invalid="ignore"):
+            apart = np.where(np.equal.outer(size[some], size), 0.0, np.subtract.outer(size[some], size)) / NEARNESS
+        weights = np.exp(-np.square(apart) / 2)
+        mean[some] = (weights * optimism).sum(axis=1) / weights.sum(axis=1)
+    return mean
 
 
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:

@@ -17,6 +17,7 @@ from outsample.bounds.record import Certificate
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
 from outsample.curve.race_record import RaceRecord
+from outsample.curve.words import short_names
 from outsample.losses.base import Loss
 from outsample.running.arrays import Array, Floats, Rows
 
@@ -358,8 +359,10 @@ class RiskCurve:
         """The models around the best one, as many as fit a screen."""
         known = self._known
         shown = self._around_best(SHOWN)
+        rename = short_names(self.params)
         rows = [("model", *(HEADS[name] for name in known))]
-        rows += [(_cut(in_words(self.params[i])), *(numeral(getattr(self, name)[i]) for name in known)) for i in shown]
+        models = _cut_apart([in_words(rename(self.params[i])) for i in shown])
+        rows += [(m, *(numeral(getattr(self, name)[i]) for name in known)) for m, i in zip(models, shown, strict=True)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"]
         for first, *numbers in rows:
@@ -414,8 +417,10 @@ def in_words(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as given"
 
 
-def _cut(text: str, most: int = 34) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut_apart(texts: list[str], most: int = 34) -> list[str]:
+    """Texts cut to a length, or whole where some would look alike."""
+    cut = [text if len(text) <= most else f"{text[: most - 1]}…" for text in texts]
+    return cut if len(set(cut)) == len(set(texts)) else texts
 
 
 def _plain(value: Any) -> Any:

@@ -6,13 +6,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.risk_curve import RiskCurve
 from outsample.running.arrays import Floats
+
+if TYPE_CHECKING:
+    from outsample.curve.risk_curve import RiskCurve
 
 Setting = dict[str, Any]
 Rename = Callable[[Any], Setting]

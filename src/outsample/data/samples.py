@@ -349,7 +349,7 @@ def as_data(
     if is_pairwise(estimator):
         X = as_pairs(X, type(estimator).__name__)
     weight = _checked_weight(sample_weight, n, estimator)
-    data = Data(X, target, weight, _several(as_groups(groups, n)))
+    data = Data(X, target, weight, as_groups(groups, n))
     if weight is not None and (weight == 0).any():
         data = _without_zero_weights(data, weight, estimator)
     if data.weight is not None and (data.weight == 1).all():
@@ -425,13 +425,8 @@ def as_groups(groups: ArrayLike | None, n: int) -> Array | None:
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise ValueError(f"groups mixes entries that have no common order: {kinds}") from None
-    return labels if hasattr(groups, "dtype") else np.array(labels.tolist())
-
-
-def _several(groups: Array | None) -> Array | None:
-    """Groups of which some can be left out."""
-    if groups is not None and len(groups) and (groups == groups[0]).all():
+    if n and (labels == labels[0]).all():
         raise ValueError(
-            f"groups has one group only, {groups.tolist()[0]!r}; at least two are needed, one to be left out"
+            f"groups has one group only, {labels.tolist()[0]!r}; at least two are needed, one to be left out"
         )
-    return groups
+    return labels if hasattr(groups, "dtype") else np.array(labels.tolist())

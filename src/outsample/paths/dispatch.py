@@ -159,7 +159,7 @@ def _fast_path(
         # CatBoost lists only those of its parameters that were set.
         own = [estimator.get_params().get(name)] if values is None else values
         accepted = [value for value in own if path.accepts(value)]
-        if values is not None and accepted and _is_refused(with_params(estimator, {name: accepted[0]})):
+        if values is not None and accepted and all(_is_refused(with_params(estimator, {name: v})) for v in accepted):
             return None
         if len(accepted) == len(own):
             return path(estimator, name, own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from outsample.paths.dispatch import find_path
 from outsample.paths.refit import RefitPath
 
 Positions = NDArray[np.intp]
+
+MOST_CANDIDATES = 1_000_000
 
 ParamGrid = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Values of parameters by name, or several such tables, as scikit-learn takes them."""
@@ -84,7 +87,11 @@ def _constructor_takes(learner: object, name: str) -> bool:
 
 def candidates_of(param_grid: ParamGrid) -> list[dict[str, Any]]:
     """All settings of a grid (a dict or a list of dicts), in scikit-learn's order."""
-    return list(ParameterGrid(param_grid))
+    grid = ParameterGrid(param_grid)
+    count = sum(math.prod(map(len, values.values())) for values in grid.param_grid)
+    if count > MOST_CANDIDATES:
+        raise ValueError(f"param_grid has {count} candidates in all; at most {MOST_CANDIDATES} are tried")
+    return list(grid)
 
 
 def with_default(estimator: BaseEstimator, settings: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int | None]:

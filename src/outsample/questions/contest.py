@@ -37,6 +37,8 @@ from outsample.running.threads import one_blas_thread
 MEASURED_ORDER = (
     "These models have no natural order of complexity; they are ordered by their optimism on permuted labels."
 )
+# Candidates that are the same tree, beyond which they are refused.
+MOST_ALIKE = 1000
 # Why the estimator's own setting was not tried beside the candidates, where it was rejected.
 NOT_FITTED = "it cannot be fitted to these data"
 
@@ -157,12 +159,28 @@ def problems_of(
 
     Learners of one grid may offer different responses, of which a scorer reads the first it likes.
     """
+    _check_leaves(question.n_samples, settings)
     posed = []
     for asked, group in _by_response(question, estimator, settings):
         weighted, some = question.weight is not None, [settings[i] for i in group]
         for branch in branches(estimator, some, response=asked.response, weighted=weighted, fast=fast):
             posed.append((asked.over(branch.path), replace(branch, positions=group[branch.positions])))
     return posed
+
+
+def _check_leaves(n_samples: int, settings: Sequence[dict[str, Any]]) -> None:
+    """Raise ValueError for many trees of more leaves than there are rows: they are one tree, and need much memory."""
+    beyond = [
+        name
+        for setting in settings
+        for name, value in setting.items()
+        if name.rpartition("__")[2] == "max_leaf_nodes" and is_integer(value, n_samples + 1)
+    ]
+    if len(beyond) > MOST_ALIKE:
+        raise ValueError(
+            f"{len(beyond)} candidates have {beyond[0]} above {n_samples}, the number of rows, and no tree has more "
+            "leaves than rows; leave them out"
+        )
 
 
 def _by_response(

@@ -86,10 +86,15 @@ class Fitted:
     @property
     def honest_score_(self) -> ErrorEstimate:
         """The error of the chosen model, corrected for having chosen it: by `honest`, else from the left-out losses."""
-        check_is_fitted(self)
+        self._check_chosen("honest_score_")
         if self._honest_score is None:
             self._honest_score = self._corrected_for_choice()
         return self._honest_score
+
+    def _check_chosen(self, name: str) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "best_index_"):
+            raise AttributeError(f"there is no {name}: several metrics with refit=False choose no candidate")
 
     def _corrected_for_choice(self) -> ErrorEstimate:
         curve, place = self.curve_, self._decisive_outcome.model_at(self.best_index_)
@@ -120,9 +125,7 @@ class Fitted:
         "x ± y" is the gain and its standard error, paired on the rows left out and corrected for having chosen the best
         of many. Where the estimator's own setting is not in the grid and was not tried, the sentence says so.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "best_index_"):
-            raise AttributeError("there is no verdict_: several metrics without refit choose no candidate")
+        self._check_chosen("verdict_")
         return verdict_of(
             Found(
                 outcome=self._decisive_outcome,

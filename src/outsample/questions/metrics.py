@@ -18,7 +18,7 @@ from outsample.losses.choice import LossLike
 from outsample.losses.whole_set import OwnScore, ScorerLoss
 
 ONE = "score"
-"""The name of the only metric, as in `mean_test_score`."""
+"""The name of the only metric where it has none of its own, as in `mean_test_score`."""
 
 Scoring = str | Callable[..., Any] | Sequence[str] | Mapping[str, str | Callable[..., Any]] | None
 """What scikit-learn's searches take as `scoring`."""

@@ -24,6 +24,8 @@ CvResults = dict[str, Any]
 
 GRID_ORDER = "These models have no natural order of complexity; they stand in the order of the grid."
 
+TIMES = ("mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time")
+
 OURS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
 """Columns beside those of scikit-learn, on the scale of the user's loss."""
 
@@ -31,8 +33,7 @@ OURS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_er
 def results_table(outcomes: Mapping[str, Outcome], train: bool = False) -> CvResults:
     """The columns of `cv_results_`, each with one entry per setting in the order of the user's grid.
 
-    Scores are greater-is-better. The models of a path share fits, so the time of a fit is the time of the whole search
-    divided by the number of settings.
+    Scores are greater-is-better. Models of a path share fits, so that no setting has times of its own: they are nan.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def results_table(outcomes: Mapping[str, Outcome], train: bool = False) -> CvRes
     """
     first = next(iter(outcomes.values()))
     settings = [dict(first.curve.params[i]) for i in _back(first)]
-    table: CvResults = _times(sum(outcome.curve.seconds for outcome in outcomes.values()), len(settings))
+    table: CvResults = {name: np.full(len(settings), np.nan) for name in TIMES}
     table |= _parameter_columns(settings)
     table["params"] = settings
     for name, outcome in outcomes.items():
@@ -93,11 +94,6 @@ def our_columns(outcomes: Mapping[str, Outcome]) -> CvResults:
             own = values if name.endswith("error") else np.asarray(report(values))
             columns[name if metric == ONE else f"{name}_{metric}"] = own
     return columns
-
-
-def _times(seconds: float, n_settings: int) -> CvResults:
-    share, zero = np.full(n_settings, seconds / n_settings), np.zeros(n_settings)
-    return {"mean_fit_time": share, "std_fit_time": zero, "mean_score_time": zero.copy(), "std_score_time": zero.copy()}
 
 
 def _parameter_columns(settings: list[dict[str, Any]]) -> CvResults:

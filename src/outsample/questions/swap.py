@@ -26,7 +26,7 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.data.lazy import as_lazy, in_memory_only, is_lazy
 from outsample.data.learners import fit, respond, seeded, with_params
-from outsample.data.tables import Table, n_rows
+from outsample.data.tables import Table, as_table, n_rows
 from outsample.losses.choice import choose_loss
 from outsample.problem import Question
 from outsample.questions.asked import Asked, Metadata, metadata_of, obstacle
@@ -76,6 +76,7 @@ class Search(Asked, Fitted):
         if is_lazy(X):
             self._run_beyond_memory(X, y, params, criterion, metrics)
             return self
+        X = as_table(X)
         if self.cv is None or self._only_ours is not None:
             told = self._by_evidence(X, y, params, criterion, metrics)
         else:
@@ -199,7 +200,7 @@ class Search(Asked, Fitted):
         with TerminalProgress(posed.criterion.name, always=self.verbose > 0) as bar, opened(self.store) as store:
             told.posed = posed.told(self.progress or bar, store)
             try:
-                with standing_in(self, **stand_ins(self, estimator, len(posed.questions) > 1, scorer)):
+                with standing_in(self, **stand_ins(self, estimator, several(self.scoring) is not None, scorer)):
                     super().fit(X, y)  # type: ignore[misc]
             finally:
                 del self._told
