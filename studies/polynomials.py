@@ -15,13 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from outsample import penalties
-from studies.shared import Finding, Options, Result, drawn, finished, generator, mean_and_error, study
+from studies.shared import (
+    AGREEMENT,
+    Finding,
+    Options,
+    Result,
+    agreement,
+    drawn,
+    finished,
+    generator,
+    mean_and_error,
+    study,
+)
 
 METHODS = ("LOO-CV", "Perm.", "VC", "FPE")
 
@@ -172,14 +184,11 @@ def trials(setting: Setting, options: Options) -> Trials:
     return Trials(setting, *joined, np.array(sizes, dtype=float), np.stack(sums))
 
 
-# Quantity of Table 3 → (values in the order of METHODS, largest difference that counts as agreement).
-SELECTED = {
-    "average order": ((9.29, 7.21, 5.56, 11.42), (0.06, 0.05, 0.06, 0.07)),
-    "average λ/N": ((23.1, 9.57, 125.0, 18.1), (0.8, 0.45, 1.8, 0.8)),
-}
+# Quantity of Table 3 → values in the order of METHODS.
+SELECTED = {"average order": (9.29, 7.21, 5.56, 11.42), "average λ/N": (23.1, 9.57, 125.0, 18.1)}
 # Regrets as fractions: the caption's per cent sign is a slip. Agreement is not judged: these means do not settle.
 REGRETS = {"order": (540.0, 185.0, 508.0, 9560.0), "λ": (18.8, 5.96, 3.50, 51.3)}
-REGRETS_WITHOUT_0 = ((0.44, 0.39, 0.42, 0.87), (0.02, 0.02, 0.015, 0.03))
+REGRETS_WITHOUT_0 = (0.44, 0.39, 0.42, 0.87)
 TRIMMED = 0.01
 
 
@@ -196,6 +205,7 @@ def table3(options: Options) -> Result:
     notes = (
         "Mean regrets are heavy-tailed and do not settle at any number of trials: compare trimmed means and medians.",
         "Trimmed means leave out the largest 1 %.",
+        AGREEMENT,
     )
     title = f"Table 3: order and penalty selected over {options.n} trials, and their regret [paper]"
 
@@ -214,20 +224,31 @@ def table3(options: Options) -> Result:
 
 def _selections(found: Trials, name: str, quantity: str) -> Iterator[Finding]:
     """Average model selected by each estimate."""
-    paper, band = SELECTED[quantity]
     for m, method in enumerate(METHODS):
-        yield Finding(quantity, "", method, *mean_and_error(found.selected(name)[:, m]), paper[m], band[m])
+        value, error = mean_and_error(found.selected(name)[:, m])
+        paper = SELECTED[quantity][m]
+        yield Finding(quantity, "", method, value, error, paper, agreement(error, half_a_digit(paper)))
 
 
-def _regrets(
-    found: Trials, name: str, paper: Sequence[float], band: Sequence[float] = (float("nan"),) * 4
-) -> Iterator[Finding]:
+def half_a_digit(printed: float) -> float:
+    """What rounding to the digits of a printed number may hide; trailing zeros up to two digits are taken as printed.
+
+    >>> half_a_digit(9.29), half_a_digit(0.3), half_a_digit(125.0)
+    (0.005, 0.005, 0.5)
+    """
+    _, digits, exponent = Decimal(f"{printed:g}").as_tuple()
+    return 0.5 * 10.0 ** (int(exponent) - max(0, 2 - len(digits)))
+
+
+def _regrets(found: Trials, name: str, paper: Sequence[float], judged: bool = False) -> Iterator[Finding]:
     """Mean, trimmed mean and median regret of each estimate; winsorised values give the error of a trimmed mean."""
     for m, method in enumerate(METHODS):
         ordered = np.sort(found.regret(name)[:, m])
         kept = max(1, len(ordered) - int(TRIMMED * len(ordered)))
         winsorised = mean_and_error(np.minimum(ordered, ordered[kept - 1]))[1] * len(ordered) / kept
-        yield Finding(f"{name} regret", "mean", method, *mean_and_error(ordered), paper[m], band[m])
+        mean, error = mean_and_error(ordered)
+        band = agreement(error, half_a_digit(paper[m])) if judged else float("nan")
+        yield Finding(f"{name} regret", "mean", method, mean, error, paper[m], band)
         yield Finding(f"{name} regret", "1 % trimmed", method, float(ordered[:kept].mean()), winsorised)
         yield Finding(f"{name} regret", "median", method, float(np.median(ordered)))
 
@@ -235,9 +256,9 @@ def _regrets(
 @study("trials", n=100_000, quick={"n": 20_000})
 def table4(options: Options) -> Result:
     """Table 4: penalty selection (n = 15) without λ = 0."""
-    findings = tuple(_regrets(trials(RIDGE, options), "λ without 0", *REGRETS_WITHOUT_0))
+    findings = tuple(_regrets(trials(RIDGE, options), "λ without 0", REGRETS_WITHOUT_0, judged=True))
     title = f"Table 4: regret of penalty selection without λ = 0 over {options.n} trials [paper]"
-    return Result("table4", title, findings, draw=drawn(findings, "regret"))
+    return Result("table4", title, findings, (AGREEMENT,), drawn(findings, "regret"))
 
 
 # Positions of the models in the table of Figure 3; the figure shows all.
@@ -287,8 +308,6 @@ MOMENTS = {
     ),
     "variance": ((3.9e9, 3.89, 1.75, 1.17), (0.33, 0.32, 0.31, 0.30), (10.9, 9.1, 8.3, 7.8), (0.33, 0.31, 0.30, 0.29)),
 }
-# What counts as agreement: a share of the printed value, and what its last digit may hide.
-SHARE, DIGIT = 0.05, {"bias²": 0.001, "variance": 0.005}
 
 
 def _variances(sums: np.ndarray) -> np.ndarray:
@@ -310,8 +329,8 @@ def figure6(options: Options) -> Result:
             model = 0 if penalty == 0 else len(GRID) + 1 + int(np.argmin(np.abs(SMALL - penalty)))
             for m, method in enumerate(METHODS):
                 paper = MOMENTS[quantity][m][k]
-                band = float("nan") if penalty == 0 else SHARE * paper + DIGIT[quantity]
                 numbers = float(value[model, m]), float(error[model, m])
+                band = float("nan") if penalty == 0 else agreement(numbers[1], half_a_digit(paper))
                 findings.append(Finding(quantity, f"λ/N = {penalty:g}", method, *numbers, paper, band))
 
     def draw(figure: Figure) -> None:
@@ -324,5 +343,5 @@ def figure6(options: Options) -> Result:
         ax.legend()
 
     title = f"Figure 6: squared bias and variance of the estimates over {options.n} trials [paper]"
-    notes = ("At λ = 0 both settle at no number of trials, so agreement is not judged there.",)
+    notes = ("At λ = 0 both settle at no number of trials, so agreement is not judged there.", AGREEMENT)
     return Result("figure6", title, tuple(findings), notes, draw)

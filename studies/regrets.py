@@ -32,7 +32,19 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample.datasets import DATASETS, Dataset, PlaneProblem, load, plane_problem
-from studies.shared import Finding, Options, Result, drawn, finished, generator, mean_and_error, study, with_sets
+from studies.shared import (
+    AGREEMENT,
+    Finding,
+    Options,
+    Result,
+    agreement,
+    drawn,
+    finished,
+    generator,
+    mean_and_error,
+    study,
+    with_sets,
+)
 
 EVERY_ROW, FREE_DRAWS, PLENTY = 10**9, 100, 1000
 N_FOLDS, N_POINTS, GRID_SIDE = 10, 300, 100
@@ -200,7 +212,7 @@ def findings_of(
     nothing = (float("nan"),) * 9
 
     def finding(learner: str, case: str, method: str, value: float, error: float, printed: float) -> Finding:
-        band = ROUNDING + 3 * error if judged and case != SIMULATED else float("nan")
+        band = agreement(error, ROUNDING) if judged and case != SIMULATED else float("nan")
         return Finding(learner, case, method, value, error, printed, band)
 
     return tuple(
@@ -241,10 +253,9 @@ def real_sets(options: Options) -> tuple[dict[str, Dataset], tuple[str, ...]]:
     return found, tuple(missing)
 
 
-# Half a unit of the last digit of the paper: with three standard errors the largest difference that is agreement.
+# Half a unit of the last digit of the paper.
 ROUNDING = 0.005
 SIMULATED = "Simulated"
-AGREEMENT = "✓: within rounding and three standard errors of the paper."
 PAIRED = "Differences ± standard error of paired splits; positive: the first leads."
 
 # Table 6: data set → (LOO-CV, 10-fold, Perm., Rad.) for trees, (LOO-CV, Perm., Rad.) for k-NN.

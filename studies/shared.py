@@ -122,6 +122,14 @@ class Finding:
         return "yes" if abs(self.ours - self.paper) <= self.band else "no"
 
 
+AGREEMENT = "✓: within rounding and three standard errors of the paper."
+
+
+def agreement(error: float, rounding: float) -> float:
+    """The largest difference from a printed number that counts as agreement."""
+    return rounding + 3 * error
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Findings of one study, in the order of printing; sentences on what was done; and its picture."""

@@ -58,19 +58,19 @@ def test_gcv_against_R():
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (penalties.fpe(2.0, 5, 20), 2 * 1.25 / 0.75),
-        (penalties.gcv(2.0, 5, 20), 2 / 0.75**2),
-        (penalties.mallows_cp(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
-        (penalties.aic(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
-        (penalties.aic(2.0, 5, 20), 2 * math.exp(0.5)),
-        (penalties.bic(2.0, 5, 20, 3.0), 2 + math.log(20) * 3 * 5 / 20),
-        (penalties.bic(2.0, 5, 20), 2 * 20**0.25),
-        (penalties.vc(2.0, 1, 100), 2 / (1 - math.sqrt(0.01 + 0.01 * math.log(100) + math.log(100) / 200))),
-        (penalties.vc(2.0, 0, 100), 2 / (1 - math.sqrt(math.log(100) / 200))),
+        (lambda: penalties.fpe(2.0, 5, 20), 2 * 1.25 / 0.75),
+        (lambda: penalties.gcv(2.0, 5, 20), 2 / 0.75**2),
+        (lambda: penalties.mallows_cp(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
+        (lambda: penalties.aic(2.0, 5, 20, 3.0), 2 + 2 * 3 * 5 / 20),
+        (lambda: penalties.aic(2.0, 5, 20), 2 * math.exp(0.5)),
+        (lambda: penalties.bic(2.0, 5, 20, 3.0), 2 + math.log(20) * 3 * 5 / 20),
+        (lambda: penalties.bic(2.0, 5, 20), 2 * 20**0.25),
+        (lambda: penalties.vc(2.0, 1, 100), 2 / (1 - math.sqrt(0.01 + 0.01 * math.log(100) + math.log(100) / 200))),
+        (lambda: penalties.vc(2.0, 0, 100), 2 / (1 - math.sqrt(math.log(100) / 200))),
     ],
 )
 def test_penalties_by_hand(value, expected):
-    assert float(value) == pytest.approx(expected, rel=1e-14)
+    assert float(value()) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(("d", "n"), [(1, 15), (3.7, 40), (5, 2000)])
@@ -105,6 +105,28 @@ def test_impossible_arguments_are_named(arguments, word):
             penalty(*arguments)
     with pytest.raises(ValueError, match="sigma2"):
         penalties.mallows_cp(1.0, 2, 10, -1.0)
+
+
+def test_one_impossible_number_among_many_is_named():
+    for penalty in (penalties.fpe, penalties.gcv, penalties.vc, penalties.aic, penalties.bic):
+        for given, word in (
+            (([1.0, -1.0], 2, 10), "in_sample"),
+            ((1.0, [2, -2], 10), "dof"),
+            ((1.0, 2, [10, 0]), "n m"),
+        ):
+            with pytest.raises(ValueError, match=word):
+                penalty(*given)
+    with pytest.raises(ValueError, match="sigma2 must not be negative"):
+        penalties.mallows_cp(1.0, 2, 10, [1.0, -1.0])
+    # Nothing lost, no parameter, one row and no noise are possible.
+    assert penalties.aic(0.0, 0, 1, 0.0) == penalties.mallows_cp(0.0, 0, 1, 0.0) == 0.0
+    assert penalties.fpe(1.0, 0, 0.5) == 1.0
+
+
+def test_few_degrees_of_freedom_left_are_not_none():
+    """1 − d/n = .01: finite, and what the formula says."""
+    assert penalties.gcv(1.0, 99, 100) == pytest.approx(1e4)
+    assert penalties.fpe(1.0, 99, 100) == pytest.approx(199)
 
 
 def smoother_of(hats: np.ndarray) -> Smoother:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -80,6 +81,14 @@ def test_permutation_bound_is_cheaper_when_the_mean_complexity_is_known():
     mean = bounds.permutation_complexity_bound(complexity=0.2, n=300, delta=0.04)
     parts = bounds.expected_permutation_bound(in_sample=0.1, complexity=mean.value, n=300, delta=0.04)
     assert whole.value == pytest.approx(parts.value)
+
+
+def test_corollary_2_against_its_formula_and_mcdiarmid():
+    """One sample moves P_in by at most 4/n, so that McDiarmid's inequality gives √((8/n) ln(1/δ))."""
+    found = bounds.permutation_complexity_bound(complexity=0.2, n=300, delta=0.04)
+    assert found.value == pytest.approx(0.2 + math.sqrt(8 / 300 * math.log(1 / 0.04)))
+    assert found.gap == pytest.approx(bounds.mcdiarmid_deviation(np.full(300, 4 / 300), 0.04))
+    assert found.gap == found.printed - 0.2
 
 
 def of_all_arrangements(rng):
@@ -350,3 +359,119 @@ def test_complexity_of_a_vc_class_against_its_formula():
         math.sqrt(2 * 3 * math.log(math.e * 400 / 3) / 400)
     )
     assert bounds.vc_complexity(dimension=50, n=10) == 1.0
+
+
+def test_printed_limits_against_their_sources():
+    """Bartlett & Mendelson, Theorem 5, Lemma 4; Bartlett, Boucheron & Lugosi, Theorem 9; Mohri et al., Theorem 5.8."""
+    n, d = 700, 0.03
+    given = {"n": n, "delta": d, "n_draws": 5}
+    twice = 3 * math.sqrt(math.log(2 / d) / (2 * n))
+    printed = bounds.rademacher_bound(in_sample=0.1, complexity=0.2, **given).printed
+    assert printed == pytest.approx(0.3 + twice)
+    printed = bounds.expected_discrepancy_bound(in_sample=0.1, discrepancy=0.2, **given).printed
+    assert printed == pytest.approx(0.3 + math.sqrt(9 * math.log(2 / d) / (2 * n)))
+    for G in (0.2, 5.0):
+        printed = bounds.gaussian_bound(in_sample=0.1, complexity=G, **given).printed
+        assert printed == pytest.approx(0.1 + min(1.0, math.sqrt(math.pi / 2) * G) + twice)
+    printed = bounds.voting_margin_bound(below=0.1, margin=0.5, complexity=0.2, **given).printed
+    assert printed == pytest.approx(0.1 + 2 / 0.5 * 0.2 + twice)
+
+
+def test_more_dimensions_than_points_label_them_in_every_way():
+    for r in (4, 5, 9):
+        assert bounds.log_dichotomies(4, r) == pytest.approx(math.log(16))
+
+
+def test_without_delta_a_bound_may_fail_once_in_twenty():
+    found = bounds.shatter_bound(in_sample=0.1, log_shatter=3, n=400)
+    assert found.value == bounds.shatter_bound(in_sample=0.1, log_shatter=3, n=400, delta=0.05).value
+    found = bounds.one_label_bootstrap_bound(complexity=0.1, n=400)
+    assert found.value == bounds.one_label_bootstrap_bound(complexity=0.1, n=400, delta=0.05).value
+    assert "with probability 0.95" in str(found)
+
+
+def test_the_limit_1_is_vacuous_and_one_of_several_does_not_make_all_so():
+    assert bounds.one_label_bootstrap_bound(complexity=1.0, n=400).vacuous
+    exactly = bounds.rademacher_bound(in_sample=0.0, complexity=0.5, n=400)
+    assert replace(exactly, value=1.0).vacuous
+    assert not replace(exactly, value=np.nextafter(1.0, 0.0)).vacuous
+    assert "vacuous" not in str(bounds.rademacher_bound(in_sample=0.1, complexity=[0.1, 0.9], n=4000))
+
+
+BY_DRAWS = {
+    bounds.permutation_bound: {"in_sample": 0.1, "complexity": 0.2},
+    bounds.optimism_bound: {"in_sample": 0.1, "optimism": 0.1, "mean_label": 0.0, "mean_prediction": 0.0},
+    bounds.one_permutation_bound: {"complexity": 0.2},
+    bounds.rademacher_bound: {"in_sample": 0.1, "complexity": 0.2},
+    bounds.gaussian_bound: {"in_sample": 0.1, "complexity": 0.2},
+    bounds.expected_discrepancy_bound: {"in_sample": 0.1, "discrepancy": 0.2},
+    bounds.voting_margin_bound: {"below": 0.1, "margin": 0.5, "complexity": 0.2},
+}
+
+
+@pytest.mark.parametrize("bound", BY_DRAWS, ids=lambda bound: bound.__name__)
+def test_without_a_number_of_draws_a_complexity_is_that_of_one(bound):
+    given = BY_DRAWS[bound] | {"n": 90}
+    assert bound(**given).value == bound(**given, n_draws=1).value > bound(**given, n_draws=2).value
+    assert bound(**given).value == bound(**given, delta=0.05).value
+
+
+def test_draws_of_one_and_two_labels_against_the_formula():
+    """k of n labels are 1: v = 8 (k/n)(1 − k/n)/((n − ½)(1 − 1/(2 max(k, n − k)))), also of one label of each class."""
+    for n, k in ((2, 1), (3, 1), (3, 2), (4, 1), (200, 199)):
+        v = 8 * k / n * (1 - k / n) / ((n - 0.5) * (1 - 1 / (2 * max(k, n - k))))
+        found = bounds.one_permutation_bound(complexity=0.0, n=n, delta=0.3, mean_label=2 * k / n - 1)
+        assert found.value == pytest.approx(math.sqrt(v * math.log(1 / 0.3)))
+    assert bounds.one_permutation_bound(complexity=0.0, n=1, delta=0.3).value > 1
+
+
+def test_complexity_of_a_vc_class_by_scheme_against_its_formula():
+    n, V = 3000, 2
+    plain = math.sqrt(2 * V * math.log(math.e * n / V) / n)
+    for mean in (-0.3, 0.3):
+        own = {"dimension": V, "n": n, "mean_label": mean}
+        assert bounds.vc_complexity(**own) == pytest.approx(plain)
+        assert bounds.vc_complexity(**own, scheme="label-bootstrap") == pytest.approx(plain + 0.3)
+        assert bounds.vc_complexity(**own, scheme="permutation") == pytest.approx(plain + 0.3 + 1 / math.sqrt(n))
+    assert bounds.vc_complexity(dimension=V, n=n, scheme="label-bootstrap") == pytest.approx(plain)
+
+
+RATE, CORRELATION = ([0.0, 1.0], [-0.01, 1.01]), ([-1.0, 0.0, 1.0, 1 + 1e-12], [-1.01, 1.01])
+MEAN_LABEL = ([-1.0, 0.5, 1.0], [-1.01, 1.01])
+RANGES = [
+    (bounds.rademacher_bound, {"complexity": 0.2}, "in_sample", *RATE),
+    (bounds.rademacher_bound, {"in_sample": 0.1}, "complexity", *CORRELATION),
+    (bounds.one_permutation_bound, {"complexity": 0.2}, "mean_label", *MEAN_LABEL),
+    (bounds.permutation_bound, {"in_sample": 0.1, "complexity": 0.2}, "mean_label", *MEAN_LABEL),
+    (bounds.vc_complexity, {"dimension": 2}, "mean_label", *MEAN_LABEL),
+    (bounds.optimism_bound, {"in_sample": 0.1, "optimism": 0.0, "mean_prediction": 0.0}, "mean_label", *MEAN_LABEL),
+    (bounds.optimism_bound, {"in_sample": 0.1, "optimism": 0.0, "mean_label": 0.0}, "mean_prediction", *MEAN_LABEL),
+    (
+        bounds.optimism_bound,
+        {"in_sample": 0.1, "mean_label": 0.0, "mean_prediction": 0.0},
+        "optimism",
+        [-0.5, 0.0, 0.5, 0.5 * (1 + 1e-12)],
+        [-0.51, 0.51],
+    ),
+    (bounds.gaussian_bound, {"in_sample": 0.1}, "complexity", [0.0, 2.0], [-0.01, math.nan]),
+    (bounds.vc_bound, {"in_sample": 0.1}, "dimension", [1.0, 9.0], [0.99, math.nan]),
+    (bounds.empirical_vc_bound, {"in_sample": 0.1}, "dimension", [0.0, 0.5], [-0.01, math.nan]),
+    (bounds.shatter_bound, {"in_sample": 0.1}, "log_shatter", [0.0, 0.5], [-0.01, math.nan]),
+    (bounds.margin_bound, {"margin": 1.0, "radius": 1.0}, "mistakes", [0.0, 0.5, 50.0], [-0.01, 50.5]),
+    (bounds.margin_bound, {"mistakes": 0, "radius": 1.0}, "margin", [0.5, 2.0], [0.0, -0.01]),
+    (bounds.margin_bound, {"mistakes": 0, "margin": 1.0}, "radius", [0.5, 2.0], [0.0, -0.01]),
+    (bounds.voting_margin_bound, {"below": 0.1, "complexity": 0.2}, "margin", [0.01, 1.0], [0.0, 1.01]),
+    (bounds.voting_margin_bound, {"margin": 0.1, "complexity": 0.2}, "below", *RATE),
+]
+
+
+@pytest.mark.parametrize(("bound", "given", "name", "right", "wrong"), RANGES)
+def test_the_ends_of_ranges_are_in_and_what_is_beyond_is_named_among_many(bound, given, name, right, wrong):
+    for value in right:
+        bound(n=50, **given, **{name: value})
+    for value in wrong:
+        with pytest.raises(ValueError, match=name):
+            bound(n=50, **given, **{name: value})
+        if name != "mean_label":
+            with pytest.raises(ValueError, match=name):
+                bound(n=50, **given, **{name: [right[1], value]})

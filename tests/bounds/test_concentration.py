@@ -62,7 +62,26 @@ def test_tails_against_their_formulas():
     assert bounds.subadditive_tail(40.0, 2.0) == pytest.approx(math.exp(-20 * math.log(2)))
 
 
+def test_a_function_that_is_not_negative_is_never_farther_below_its_mean():
+    assert bounds.self_bounding_lower_tail(10.5, 10.0) == 0.0
+    assert bounds.self_bounding_lower_tail(0.2, 0.0) == 0.0
+    assert bounds.self_bounding_lower_tail(10.0, 10.0) == pytest.approx(math.exp(-5))
+
+
+def test_variables_that_change_nothing_do_not_count():
+    assert bounds.mcdiarmid_deviation([0.0, 0.5], 0.1) == bounds.mcdiarmid_deviation([0.5], 0.1)
+    for differences in ([-0.5, 1.0], [math.inf], [math.nan, 1.0]):
+        with pytest.raises(ValueError, match="differences must be"):
+            bounds.mcdiarmid_deviation(differences)
+
+
 def test_bad_input_is_named():
+    for tail in (bounds.self_bounding_upper_tail, bounds.self_bounding_lower_tail, bounds.subadditive_tail):
+        with pytest.raises(ValueError, match="t must be positive and finite"):
+            tail([1.0, 0.0], 1.0)
+        with pytest.raises(ValueError, match="mean must be finite and not negative"):
+            tail(1.0, [1.0, -1.0])
+        assert np.isfinite(tail(1.0, [0.0, 0.5])).all()
     for t in (0.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="t must be positive and finite"):
             bounds.self_bounding_upper_tail(t, 1.0)

@@ -24,8 +24,8 @@ from outsample import penalties
 from outsample.datasets import LegendreProblem, load, plane_problem
 from studies import STUDIES, bounds, coverage, pictures, regrets
 from studies.__main__ import main
-from studies.polynomials import BLOCK, METHODS, ORDER, RIDGE, Setting, draw_trials, estimates, trials
-from studies.shared import PRINTED, Finding, Options, Result, drawn, number, study
+from studies.polynomials import BLOCK, METHODS, ORDER, RIDGE, Setting, draw_trials, estimates, half_a_digit, trials
+from studies.shared import PRINTED, Finding, Options, Result, drawn, number, study, text_table
 from studies.shared import STUDIES as DECLARED
 
 HERE = Path(__file__).parent
@@ -309,6 +309,22 @@ def test_agreement_is_marked_by_the_band():
     assert number(float("nan")) == "–"
     with pytest.raises(KeyError, match="no 'q' of 'D'"):
         result.value("q", "D")
+
+
+@pytest.mark.parametrize("name", ["table3", "table4", "figure6", "table5", "table6"])
+def test_the_marks_of_stored_tables_against_their_numbers(name):
+    """✓ within half a unit of the last printed digit and three standard errors, in the table as in its text."""
+    home = HERE.parents[1] / "docs" / "reproduced"
+    if not home.is_dir():
+        pytest.skip("the documents are not beside the tests")
+    kept = pd.read_csv(home / f"{name}.csv").fillna({"case": "", "agrees": ""})
+    judged = kept[kept["agrees"] != ""]
+    assert len(judged) >= 4
+    half = 0.005 if name in ("table5", "table6") else judged["paper"].map(half_a_digit)
+    near = (judged["ours"] - judged["paper"]).abs() <= half + 3 * judged["standard_error"]
+    assert (near == (judged["agrees"] == "yes")).all()
+    rows = kept.drop(columns="agrees").itertuples(index=False)
+    assert text_table(Finding(*row) for row in rows) in (home / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def test_a_method_has_one_colour_in_all_panels_and_the_legend():

@@ -40,8 +40,8 @@ class ApproximateLeaveOneOut(Criterion):
     improved: by further Newton steps with the Hessian of all rows, by Newton's method on the other rows, by coordinate
     descent on the other rows where the penalty has an L1 part, at last by refitting up to ten rows. Fits are counted
     with the rows that were refitted; steps from the coefficients at hand are not fits. Rows that are still in doubt are
-    counted in `in_doubt` of the curve and named in its notes: where it is zero, the risk is within 1 % of exact
-    leave-one-out.
+    counted in `in_doubt` of the curve and named in its notes: where it is zero, the risk was within 1 % of exact
+    leave-one-out on simulated tables of many kinds.
 
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
     fitted once, to all rows, and not again: a scaler has seen the X of the row left out, but not its label.
