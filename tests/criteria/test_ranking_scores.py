@@ -72,22 +72,82 @@ NOISE = {
 }
 
 
+def noise(rng, n, n_positive):
+    return rng.normal(size=(n, 3)), rng.permutation(np.arange(n) < n_positive).astype(int)
+
+
+def ranked_by_chance(learner, criterion, n, n_positive, draws):
+    rng, found = np.random.default_rng(1), []
+    for k in range(draws):
+        X, y = noise(rng, n, n_positive)
+        found.append(outsample.estimate(learner, X, y, loss="roc_auc", criterion=criterion, random_state=k).out_sample)
+    off = abs(np.mean(found) - 0.5)
+    return off <= 3.5 * np.std(found) / np.sqrt(draws) and off < 0.15
+
+
 @pytest.mark.parametrize("prevalence", [0.1, 0.5])
 @pytest.mark.parametrize("name", NOISE)
 def test_noise_is_ranked_by_chance(name, prevalence):
     learner, criteria = NOISE[name]
-    rng = np.random.default_rng(1)
-    n, draws = 50, 15
     for criterion in criteria:
-        found = []
-        for k in range(draws):
-            y = rng.permutation(np.arange(n) < prevalence * n).astype(int)
-            X = rng.normal(size=(n, 3))
-            found.append(
-                outsample.estimate(learner, X, y, loss="roc_auc", criterion=criterion, random_state=k).out_sample
-            )
-        assert abs(np.mean(found) - 0.5) < 3.5 * np.std(found) / np.sqrt(draws), criterion
-        assert abs(np.mean(found) - 0.5) < 0.15, criterion
+        assert ranked_by_chance(learner, criterion, 50, prevalence * 50, 15), criterion
+
+
+@pytest.mark.parametrize(("n", "n_positive"), [(20, 2), (20, 10), (100, 5), (300, 6)])
+@pytest.mark.parametrize("criterion", ["auto", "race", TOGETHER, Bootstrap(20), Bootstrap(20, kind="bags")])
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_noise_is_ranked_by_chance_at_any_size_and_prevalence(criterion, n, n_positive):
+    """With two positive rows of twenty, one bag in eight has none of them."""
+    assert ranked_by_chance(GaussianNB(), criterion, n, n_positive, 20)
+
+
+@pytest.mark.parametrize("n_positive", [6, 30])
+def test_noise_is_ranked_by_chance_in_a_race_over_size(n_positive):
+    rng, found, grid = np.random.default_rng(1), [], {"min_samples_leaf": [1, 20]}
+    for k in range(8):
+        X, y = noise(rng, 60, n_positive)
+        search = GridSearch(RandomForestClassifier(80, max_depth=3, random_state=k), grid, scoring="roc_auc")
+        curve = search.set_params(refit=False, random_state=k).fit(X, y).curve_
+        assert curve.race.unit == "tree"
+        found.append(-curve.out_sample[-1])
+    assert abs(np.mean(found) - 0.5) < 3.5 * np.std(found) / np.sqrt(8)
+
+
+PARTS = [CrossValidation(10), "race", TOGETHER, Bootstrap(20, kind="bags"), OutOfBag()]
+
+
+@pytest.mark.parametrize("criterion", PARTS)
+def test_average_precision_of_noise_is_that_of_guessing_as_it_was_judged(criterion):
+    """Luck ranks the one positive row of a fold of ten at .29 on average, where a tenth of the rows are positive."""
+    rng, apart, better = np.random.default_rng(2), [], []
+    forest = isinstance(criterion, OutOfBag)
+    learner = RandomForestClassifier(40, max_depth=3, random_state=0) if forest else GaussianNB()
+    grid = {"min_samples_leaf": [3]} if forest else {"var_smoothing": [1e-9]}
+    for k in range(15):
+        X, y = noise(rng, 100, 10)
+        search = GridSearch(learner, grid, scoring="average_precision", criterion=criterion, random_state=k).fit(X, y)
+        loss = pose(learner, X, y, loss="average_precision").loss
+        guess = loss.guessing(y, None, search.curve_.left_out.sizes_of_sets)
+        apart.append(search.curve_.out_sample[0] - guess)
+        better.append(bool(search.verdict_.beats_guessing))
+    assert abs(np.mean(apart)) < 3.5 * np.std(apart) / np.sqrt(15)
+    assert sum(better) <= 2
+
+
+def test_chance_of_average_precision_against_permutations():
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], [6, 10, 14])
+    for classes, name in (
+        (2, "average_precision"),
+        (3, make_scorer(average_precision_score, response_method="predict_proba")),
+    ):
+        labels = np.minimum(y, classes - 1)
+        loss = pose(GaussianNB(), rng.normal(size=(30, 2)), labels, loss=name).loss
+        said = rng.dirichlet(np.ones(classes), 30)
+        whole = [loss.risk(rng.permutation(labels), said if loss.trailing else said[:, 1]) for _ in range(3000)]
+        assert loss.guessing(labels) == pytest.approx(np.mean(whole), abs=0.006)
+        weight = np.ones(30)
+        assert loss.guessing(labels, weight) == pytest.approx(np.mean(whole), abs=0.06), "by a few random orders"
+        assert loss.guessing(labels, None, np.array([10, 10, 10])) < loss.guessing(labels)
 
 
 def ridge_truth(model, gap):

@@ -140,17 +140,30 @@ class Bootstrap(Criterion):
         return found.standard_error(1 - weight, by_unit(losses * share / share.sum(), units))
 
     def _by_sets(self, problem: Problem, bags: Counts) -> RiskCurve:
-        judged, sums, often = [], np.zeros((len(problem.path), problem.n_samples)), np.zeros(problem.n_samples)
+        judged, sizes, sums, often = (
+            [],
+            [],
+            np.zeros((len(problem.path), problem.n_samples)),
+            np.zeros(problem.n_samples),
+        )
         for out, predicted in zip(bags == 0, _outside(problem, bags), strict=True):
-            if out.any():
+            # Nothing can be ranked where a class is missing.
+            if out.any() and not (problem.loss.ranks and _lacks_a_class(problem, out)):
                 weight = None if problem.weight is None else problem.weight[out]
                 judged.append(problem.loss.risk(problem.y[out], predicted, weight))
+                sizes.append(out.sum())
                 sums[:, out] += problem.loss.row_values(problem.y[out], predicted, weight)
                 often += out
+        if not judged:
+            raise ValueError(
+                f"y: no bag leaves out rows of every class, as {problem.loss.name} needs; raise n_bags or use more rows"
+            )
         risks = np.stack(judged)
         risk, error = risks.mean(axis=0), risks.std(axis=0, ddof=1) / np.sqrt(len(risks))
         rows = np.divide(sums, often, out=np.full_like(sums, np.nan), where=often > 0)
-        table = None if np.isnan(sums).any() else LeftOut(rows, problem.weight, groups=problem.groups)
+        known = None if problem.weight is not None else np.array(sizes)
+        whole = LeftOut(rows, problem.weight, fold_sizes=known, groups=problem.groups)
+        table = None if np.isnan(sums).any() else whole
         note = f"{problem.loss.name} judges whole sets: the rows outside each bag are one set, bags are averaged"
         return self._record(
             problem,
@@ -197,6 +210,12 @@ class Bootstrap(Criterion):
             n_fits=(self.n_bags + 1) * problem.design.fits_per_draw,
             **more,
         )
+
+
+def _lacks_a_class(problem: Problem, rows: NDArray[np.bool_]) -> bool:
+    """Whether none of these rows has the label of some class."""
+    classes = problem.target.classes
+    return classes is not None and len(np.unique(problem.y[rows])) < len(classes)
 
 
 def _outside(problem: Problem, bags: Counts) -> Iterator[Array]:

@@ -42,7 +42,8 @@ class LeftOut:
     fold : (n,) the fold in which each row was left out, −1 where in none; None where rows may be in several.
     fold_risks : (folds, models) risk on the rows of each fold, as the loss judges them together; None where rows are
         not left out in folds, or only all of them together can be judged.
-    fold_sizes : (folds,) rows of each fold; None without fold_risks, and where rows have weights.
+    fold_sizes : (folds,) rows of each fold, or outside each bag where these are judged as sets; None where nothing is
+        judged in sets, and where rows have weights.
     predictions : (models, rows[, classes or outputs]) what the models said of the rows, kept on request only; rows of
         weight zero included. Class codes are positions in the sorted classes; −1 (codes) or nan where a row was never
         left out.
@@ -67,6 +68,13 @@ class LeftOut:
     def standard_error(self) -> Floats:
         """Standard error of `risk`, taking rows, or groups of them, as independent, (models,)."""
         return error_of_mean(*self._known())
+
+    @property
+    def sizes_of_sets(self) -> Rows | None:
+        """Rows of each fold, or outside each bag; None where they are not known, as of all rows together."""
+        if self.fold is None:
+            return self.fold_sizes
+        return np.bincount(self.fold[self.fold >= 0])
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
         """(mean, standard error) of the difference between the losses of two models on the rows that both left out.

@@ -33,6 +33,8 @@ from outsample.running.units import fingerprint
 TOLERANCE = 0.005
 # More rows than this are not refitted: for that price ten folds give an answer without doubts.
 REFITS_AT_MOST = 10
+# Huber's scale is zero where it is this share of the spread of y.
+LEAST_SCALE = 1e-4
 
 
 class LastSteps:
@@ -127,7 +129,7 @@ class Approximation:
         left_out = _LeftOutOfModel(self, model, [LeaveOneOut(objective) for objective in objectives])
         if squared_everywhere(model):
             left_out.complete(X.X)
-        away = known is None and left_out.begins_off_the_minimum()
+        away = known is None and (_without_scale(model, self.labels.values) or left_out.begins_off_the_minimum())
         in_sample = answer(model, np.hstack([objective.predictor for objective in objectives]), self.response)
         answers, (in_doubt, n_refits) = left_out.answers(tail, X.X)
         if known is None and (_stopped_early(model) or away or self._separated(model, objectives)):
@@ -166,6 +168,11 @@ def _stopped_early(model: Any) -> bool:
     """Whether the solver ended for the number of its iterations."""
     taken, allowed = getattr(model, "n_iter_", None), getattr(model, "max_iter", None)
     return taken is not None and allowed is not None and bool(np.max(taken) >= allowed)
+
+
+def _without_scale(model: Any, y: Array) -> bool:
+    """Whether Huber's regression reproduces its labels, so that its scale goes to zero and nothing has a minimum."""
+    return bool(getattr(model, "scale_", np.inf) <= LEAST_SCALE * np.std(y))
 
 
 def _as_fitted(tail: Any, coefficients: Floats, constants: Floats, classes: Array | None) -> Any:
@@ -260,7 +267,8 @@ class _LeftOutOfModel:
         here, lower, upper = (self._losses(part, part.predictors + sign * away) for sign in (0.0, -1.0, 1.0))
         with np.errstate(invalid="ignore"):
             change = np.maximum(np.abs(lower - here), np.abs(upper - here))
-        change = np.where(np.isfinite(part.errors) & np.isfinite(change), change, np.inf)
+        known = np.isfinite(part.errors) & np.isfinite(part.predictors).all(axis=1)
+        change = np.where(known & np.isfinite(change), change, np.inf)
         # Losses that are nothing but doubt say nothing of the risk.
         known = np.isfinite(change)
         total = np.maximum(np.abs(here[known]) - change[known], 0.0).sum()

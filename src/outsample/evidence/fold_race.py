@@ -108,6 +108,9 @@ class FoldRace(RaceRun):
         total = float(sum(weight.sum() for weight in self._weights))
         return gaps_of_all_rows(*self._seen(alive, r), total, place)
 
+    def _sizes_of_sets(self, r: int) -> Rows | None:
+        return np.array([len(self.splits.folds[fold].test) for fold in self.rounds[: r + 1]])
+
     def _may_spare(self, r: int) -> bool:
         return r + 1 >= FOLDS_OF_SPARING
 

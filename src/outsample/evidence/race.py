@@ -138,6 +138,10 @@ class RaceRun(ABC):
     def _may_be_guessing(self, r: int) -> bool:
         """Whether a race in which nobody is better than guessing after round r is over."""
 
+    def _sizes_of_sets(self, r: int) -> Rows | None:
+        """Rows of each set judged until the end of round r; None where all are judged together."""
+        return None
+
     def _may_spare(self, r: int) -> bool:
         """Whether candidates may leave after round r because little is lost without them."""
         return False
@@ -307,7 +311,7 @@ class RaceRun(ABC):
         False as long as errors are so large that even a much better leader would not stand out.
         """
         losses, weight = self._seen(np.array([leader]), r)
-        guessing = float(self.problem.loss.guessing(self.problem.y, self.problem.weight))
+        guessing = float(self.problem.loss.guessing(self.problem.y, self.problem.weight, self._sizes_of_sets(r)))
         if np.isnan(guessing) or losses.shape[1] < 2 or not self._knows_errors(r):
             return False
         risk, error = float(np.asarray(weighted_mean(losses, weight))[0]), float(error_of_mean(losses, weight)[0])

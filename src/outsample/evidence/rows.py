@@ -408,10 +408,12 @@ def guess_left_out(loss: Loss, y: Array, weight: Floats | None, table: LeftOut) 
     """The table of the best constant, on the rows and folds of a table of models; None where there is no such constant.
 
     Of constants that labels decide, such as the mean, each fold gets that of the other rows. Which kind of constant is
-    the best one, such as which class, is read off all rows.
+    the best one, such as which class, is read off all rows. Where rows are ranked, chance does better than a constant.
     """
     if table.losses is None and table.fold_risks is None:
         return None
+    if loss.ranks:
+        return _ranked_by_chance(loss, y, weight, table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         risks = np.array([risk_if_any(loss, y, constant, weight) for constant in loss.constants(y, weight)])
@@ -423,6 +425,20 @@ def guess_left_out(loss: Loss, y: Array, weight: Floats | None, table: LeftOut) 
         except Exception:
             # A user's function, and some scores, are undefined on parts of the rows.
             return None
+
+
+def _ranked_by_chance(loss: Loss, y: Array, weight: Floats | None, table: LeftOut) -> LeftOut | None:
+    """The same risk for all rows and folds: which of them have more luck does not depend on them."""
+    risk = loss.guessing(y, weight, table.sizes_of_sets)
+    losses, fold_risks = table.losses, table.fold_risks
+    if np.isnan(risk):
+        return None
+    return replace(
+        table,
+        losses=None if losses is None else np.where(np.isnan(losses).all(axis=0), np.nan, risk)[None],
+        fold_risks=None if fold_risks is None else np.full((len(fold_risks), 1), risk),
+        predictions=None,
+    )
 
 
 def _judged(loss: Loss, y: Array, weight: Floats | None, table: LeftOut, kind: int) -> LeftOut:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from outsample.running.arrays import Array, Floats
+from outsample.running.arrays import Array, Floats, Rows
 
 SufficientStatistic = Literal["confusion", "moments"]
 """Of a fit: shares of (label, prediction), or (mean squared error, mean square of predictions around ȳ)."""
@@ -254,8 +254,12 @@ class Loss(ABC):
             return self._added_risk(y, np.random.default_rng(0).permutation(y))
         return float(self.risk(y, np.broadcast_to(constant, y.shape), weight))
 
-    def guessing(self, y: Array, weight: Floats | None = None) -> float:
-        """The least risk within reach of those who do not look at X; nan where it is not known."""
+    def guessing(self, y: Array, weight: Floats | None = None, sizes: Rows | None = None) -> float:
+        """The least risk within reach of those who do not look at X; nan where it is not known.
+
+        `sizes` are the rows of each set that was judged by itself, None for all together: luck ranks a few rows better
+        than many, so that a mean over folds is higher than the score of all rows.
+        """
         return self.scale(y, weight) or np.nan
 
     def rounding(self, y: Array) -> float:

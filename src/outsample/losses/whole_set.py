@@ -99,12 +99,29 @@ class SetLoss(Loss):
         lead = np.broadcast_shapes(y.shape[:own], prediction.shape[:said])
         return np.broadcast_to(y, lead + y.shape[own:]), np.broadcast_to(prediction, lead + prediction.shape[said:])
 
-    def guessing(self, y: Array, weight: Floats | None = None) -> float:
+    def guessing(self, y: Array, weight: Floats | None = None, sizes: Rows | None = None) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if self.ranks:
+                n, times = np.unique([len(y)] if sizes is None else sizes, return_counts=True)
+                return float(np.average([self.in_random_order(y, weight, int(m)) for m in n], weights=times))
             risks = [risk_if_any(self, y, constant, weight) for constant in self.constants(y, weight)]
         known = [risk for risk in risks if np.isfinite(risk)]
         return min(known, default=np.nan)
+
+    def in_random_order(self, y: Array, weight: Floats | None, m: int) -> float:
+        """Mean risk of m rows, with the shares of labels that y has, if chance ranks them."""
+        rng, risks = np.random.default_rng(0), []
+        in_order, places = np.argsort(y, kind="stable"), np.linspace(0, len(y) - 1, m).round().astype(np.intp)
+        for _ in range(FRESH_LABELS):
+            rows = in_order[places]
+            of_rows = None if weight is None else weight[rows]
+            risks.append(risk_if_any(self, y[rows], self._random_order(y[rows], rng), of_rows))
+        return float(np.mean(risks))
+
+    def _random_order(self, y: Array, rng: np.random.Generator) -> Array:
+        """Predictions for rows with the labels y that have nothing to do with them."""
+        return rng.permutation(y)
 
     def permuted_mean(self, y: Array, prediction: Array) -> Array | None:
         """Mean risk over all permutations of the labels y, (n[, outputs]); None where no closed form is known."""
@@ -365,6 +382,16 @@ class ScorerLoss(SetLoss):
             alike = np.broadcast_to(shares, (len(y), len(shares)))
             yield alike if self.trailing else alike[:, 1]
 
+    def in_random_order(self, y: Array, weight: Floats | None, m: int) -> float:
+        if weight is not None or not isinstance(self.form, RankForm):
+            return super().in_random_order(y, weight, m)
+        return -self.sign * self.form.in_random_order(class_shares(y, len(self.classes)) * m, m)
+
+    def _random_order(self, y: Array, rng: np.random.Generator) -> Array:
+        if self.classes is None:
+            return super()._random_order(y, rng)
+        return rng.dirichlet(np.ones(len(self.classes)), len(y)) if self.trailing else rng.normal(size=len(y))
+
     def agrees_with_scorer(self) -> bool:
         """Whether the form has the value of the scorer itself on trial: other versions may define a score otherwise."""
         assert self.form is not None
@@ -613,7 +640,7 @@ class OwnScore(SetLoss):
     responses = ("score",)
     reads_predictions = False
 
-    def guessing(self, y: Array, weight: Floats | None = None) -> float:
+    def guessing(self, y: Array, weight: Floats | None = None, sizes: Rows | None = None) -> float:
         return np.nan
 
     def set_risk(self, y: Array, prediction: Array, weight: Floats | None) -> float:

@@ -180,7 +180,8 @@ def _beside_guessing(outcome: Outcome, question: Question) -> Outcome:
     """The outcome with what is lost by those who do not look at X."""
     loss, y, weight, table = question.loss, question.y, question.weight, outcome.curve.left_out
     constant = None if table is None else guess_left_out(loss, y, weight, table)
-    return replace(outcome, guessing=loss.guessing(y, weight), constant=constant)
+    sizes = None if table is None else table.sizes_of_sets
+    return replace(outcome, guessing=loss.guessing(y, weight, sizes), constant=constant)
 
 
 def questions_of(

@@ -140,14 +140,15 @@ def expected_precision(n_positive: float, order: Order, mass: Floats | None = No
     """Mean average precision over all ways to choose the positive rows, (...).
 
     A row that has N rows scored no lower, itself included, is positive with probability P/n, and each of the other
-    N − 1 with probability (P − 1)/(n − 1) if it is. Without ties the mean is H_n/n + (P − 1)/(n − 1)·(1 − H_n/n).
+    N − 1 with probability (P − 1)/(n − 1) if it is. Without ties the mean is H_n/n + (P − 1)/(n − 1)·(1 − H_n/n). It
+    is linear in P from 1 on, so that P may be a mean number; without positive rows the score is 0.
     """
     m = np.ones(order.group.shape[-1]) if mass is None else mass
     n = m.sum(axis=-1, keepdims=True)
     rows = order.running(m).from_here()
     rows = np.where(rows > 0, rows, 1.0)
-    others = (n_positive - 1) / np.maximum(n - 1, 1)
-    return mean_of_rows((1 + (rows - 1) * others) / rows, m)
+    others = max(n_positive - 1, 0) / np.maximum(n - 1, 1)
+    return mean_of_rows((min(n_positive, 1) + (rows - 1) * others) / rows, m)
 
 
 class Rowwise(NamedTuple):
@@ -322,11 +323,19 @@ class RankForm(Form):
     def permuted_mean(self, pool: Array, prediction: Array, mass: Floats | None = None) -> Floats | None:
         if self.score is area:
             return np.full(prediction.shape[: prediction.ndim - (2 if self._trailing else 1)], 0.5)
-        held, total = np.bincount(pool, minlength=self.n_classes), np.zeros(())
-        ranked = self._ranked()
+        held = np.bincount(pool, minlength=self.n_classes)
+        return self._expected(held, lambda c: Order(self.scores_of(prediction, c)), mass)
+
+    def in_random_order(self, held: Floats, n: int) -> float:
+        """Mean score of n rows without ties over all their orders; `held` says how many are of each class."""
+        order = Order(np.arange(n))
+        return 0.5 if self.score is area else float(self._expected(held, lambda c: order, None))
+
+    def _expected(self, held: Array, ranking: Ranking, mass: Floats | None) -> Floats:
+        total, ranked = np.zeros(()), self._ranked()
         for c in ranked:
-            part = held[c] / len(pool) if self.weighted and len(ranked) > 1 else 1 / len(ranked)
-            total = total + part * expected_precision(held[c], Order(self.scores_of(prediction, c)), mass)
+            part = held[c] / held.sum() if self.weighted and len(ranked) > 1 else 1 / len(ranked)
+            total = total + part * expected_precision(held[c], ranking(c), mass)
         return np.asarray(total)
 
     def _n_rows(self, prediction: Array) -> int:

@@ -210,9 +210,8 @@ def _logistic(model: Any, X: SharedTable, labels: Labels) -> list[LocalObjective
     ridge = (1 - l1_ratio) * strength
     intercept, coefficients = np.full(predictor.shape[1], model.fit_intercept), model.coef_
     if through_liblinear and l1_ratio > 0 and model.fit_intercept:
-        # Its constant is penalised like any other column, and may leave or join the active ones.
-        X, scale = SharedTable(X.columns(False, float(model.intercept_scaling), False)), model.intercept_scaling
-        coefficients, intercept = np.column_stack([coefficients, model.intercept_ / scale]), np.array([False])
+        X, coefficients = _with_constant_column(model, X)
+        intercept = np.array([False])
     return [
         LocalObjective(
             X=X,
@@ -280,14 +279,15 @@ def _support_vector_regression(model: Any, X: SharedTable, labels: Labels) -> li
 def _liblinear(
     model: Any, X: SharedTable, predictor: Floats, losses: RowLosses, output: int, change: Reweighting | None
 ) -> LocalObjective:
-    lasso = getattr(model, "penalty", "l2") == "l1"
-    constant = float(np.ravel(model.intercept_)[output]) if model.fit_intercept else 0.0
+    lasso, coefficients = getattr(model, "penalty", "l2") == "l1", np.atleast_2d(model.coef_)
+    if lasso and model.fit_intercept:
+        X, coefficients = _with_constant_column(model, X)
     return _one_output(
         X,
         predictor,
         losses,
-        coefficients=np.atleast_2d(model.coef_)[output] if lasso else None,
-        intercept=bool(model.fit_intercept and (constant != 0 or not lasso)),
+        coefficients=coefficients[output] if lasso else None,
+        intercept=bool(model.fit_intercept and not lasso),
         ridge=0.0 if lasso else 1.0 / model.C,
         l1=1.0 / model.C if lasso else 0.0,
         constant=float(model.intercept_scaling),
@@ -295,6 +295,15 @@ def _liblinear(
         free_constant=False,
         reweighting=change,
     )
+
+
+def _with_constant_column(model: Any, X: SharedTable) -> tuple[SharedTable, Floats]:
+    """X and the coefficients with the constant, which liblinear penalises like any other column.
+
+    Under an L1 penalty it may leave or join the active columns.
+    """
+    scale = float(model.intercept_scaling)
+    return SharedTable(X.columns(False, scale, False)), np.column_stack([model.coef_, model.intercept_ / scale])
 
 
 _READERS: dict[type, Callable[[Any, SharedTable, Labels], list[LocalObjective]]] = {

@@ -106,7 +106,9 @@ class LeaveOneOut:
     def improvements(self) -> tuple[tuple[Callable[[Rows], None], float], ...]:
         """What can be done for rows in doubt, from cheap to dear, with the multiplications it takes per row."""
         n, unknowns, p = len(self.predictors), max(1, self.unknowns), self.objective.X.X.shape[1]
-        steps = ((self.step, 4.0 * n * unknowns),) * 3
+        jumps = self.objective.losses.room(self.objective.predictor) is not None
+        # Where curvature jumps, steps may shrink for a while and then no more.
+        steps = () if jumps else ((self.step, 4.0 * n * unknowns),) * 3
         if self.objective.coefficients is None:
             return *steps, (self.solve, 8.0 * n * unknowns**2)
         descent = ((self.descend, 20.0 * p**2 + (0.0 if self._squared else 20.0 * n * p)),) if self._descends else ()
