@@ -83,6 +83,81 @@ def test_conventions_are_not_called_theorems(criterion):
     assert not oracle_terms(curve_of(as_criterion(criterion))).tail_bound().proved
 
 
+@pytest.mark.parametrize(
+    ("names", "share", "gamma"),
+    [
+        ("discrepancy", 1 / 21, 3),
+        ("expected-discrepancy", 1 / 9, 2),
+        ("permutation label-bootstrap two-stage", 1 / 25, 2),
+        ("rademacher", 1 / 9, 2),
+        ("kfold loo alo oob race nested-kfold bootstrap bag-bootstrap 632 632+ optimism-bootstrap", 1, 1),
+        ("resubstitution covariance rows-and-labels auto fpe aic bic cp gcv vc validation holdout", 1 / 2, 1),
+    ],
+)
+def test_conventions_are_those_of_the_page(names, share, gamma):
+    for name in names.split():
+        size = convention(name, 840)
+        assert (size.m, size.gamma) == (pytest.approx(840 * share), gamma)
+
+
+def test_many_theorems_count_by_the_weakest():
+    """m is the least and γ the largest of the models' theorems, and what one assumes is assumed of all."""
+    curve = curve_of(outsample.HoldOut(20))
+    first, *others = curve.certificates
+    weaker = replace(first, m=5.0, gamma=4.0, assumptions=dict(first.assumptions) | {"the sun shines": True})
+    terms = oracle_terms(replace(curve, certificates=(weaker, *others)))
+    found = terms.tail_bound(0.1)
+    assert (terms.size.m, terms.size.gamma, found.m, found.gamma) == (5.0, 4.0, 5.0, 8.0)
+    assert found.value == pytest.approx(found.in_sample + math.sqrt(math.log(2 * 4 / 0.1) / 10))
+    assert terms.remainder == pytest.approx(math.sqrt(math.log(2 * 4 * math.e) / 10))
+    assert found.assumptions["the sun shines"] is True
+    assert found.risk == found.in_sample == np.nanmin(terms.penalized)
+    assert "Theorem 1," in found.theorem
+    assert "Theorem 2," in oracle_terms(curve, m=5, fast=True).tail_bound().theorem
+
+
+def test_a_given_m_keeps_the_gamma_of_the_criterion():
+    assert oracle_terms(curve_of(outsample.Permutation(5)), m=7).size.gamma == 2
+    assert oracle_terms(curve_of(outsample.MaximalDiscrepancy()), m=7).size.gamma == 3
+    own = replace(curve_of(outsample.Permutation(5)), criterion="my own")
+    assert oracle_terms(own, m=7).size.gamma == 1
+
+
+def test_a_single_model_has_an_order():
+    problem = curve_of(outsample.HoldOut(20))
+    for names, told in (([0], True), ([0, 1], False)):
+        one = replace(problem.take(np.array(names)), ordered=False)
+        assert oracle_terms(one).tail_bound().proved is told
+
+
+def test_the_price_alone_is_that_of_losses_between_0_and_1():
+    assert log_term(3, 50).tolist() == pytest.approx([0.0, math.sqrt(math.log(2) / 50), math.sqrt(math.log(3) / 50)])
+
+
+def test_the_page_of_the_terms_names_the_chosen_model():
+    terms = oracle_terms(curve_of(outsample.HoldOut(20)))
+    assert terms._repr_html_().count("(chosen)") == 1
+    assert f"<td>{terms.chosen} (chosen)</td><td>{terms.approximation[terms.chosen]:.4g}</td>" in terms._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("in_sample", "scale", "expected"),
+    [
+        ([3.0, 2.0, 2.0, 1.0], 0.5, 0.5),
+        ([0.3, 0.2, 0.2, 0.1], 0.5, 0.3),
+        ([0.3, 0.2, 0.2, 0.1], 0.0, 0.3),
+        ([0.0, 0.0, 0.0, 0.0], 0.0, 1.0),
+        ([0.0, 0.0, 0.0, 0.0], 0.2, 0.2),
+        ([3.0, 2.0, 0.0, 0.0], 9.0, 3.0),
+        ([3.0, 2.0, -1.0, -2.0], 9.0, 1.0),
+    ],
+)
+def test_the_range_of_a_loss_without_one(in_sample, scale, expected):
+    """The largest in-sample risk, at most that of predicting without X; 1 for scores, which are negative risks."""
+    curve = replace(curve_of(outsample.Permutation(5), regression=True), in_sample=np.array(in_sample), scale=scale)
+    assert oracle_terms(curve, m=9).loss_range == expected
+
+
 def test_an_unknown_criterion_has_no_m():
     with pytest.raises(ValueError, match="knows no m for criterion 'no such criterion'"):
         convention("no such criterion", 100)

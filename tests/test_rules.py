@@ -16,6 +16,8 @@ from outsample.rules import (
     minimum,
     one_standard_error,
     one_standard_error_literal,
+    penalized,
+    penalized_fast,
     percentile,
     significant_minimum,
 )
@@ -130,6 +132,36 @@ def test_literal_rule_against_two_loops():
         assert one_standard_error_literal(curve(risks, standard_error=errors)) == first
 
 
+def test_ties_without_any_rounding_are_ties():
+    assert minimum(curve([1.0, 0.0, 0.0])) == 1
+    assert one_standard_error(curve([1.0, 0.5, 0.5], standard_error=0.0)) == 1
+    assert one_standard_error_literal(curve([0.0, 0.0, 0.0], standard_error=0.0)) == 0
+    assert one_standard_error_literal(curve([1.0, 1.0 - 1e-15], standard_error=0.0)) == 0
+
+
+def test_models_without_a_risk_or_an_error_are_passed_over():
+    assert minimum(curve([np.nan, np.nan])) == 0
+    assert one_standard_error(curve([2.0, 1.05, 1.0], standard_error=[np.nan, 0.1, 0.1])) == 1
+    assert one_standard_error_literal(curve([np.nan, np.nan], standard_error=0.1)) == 0
+    assert one_standard_error_literal(curve([1.0, 2.0, np.nan], standard_error=0.1)) == 1
+    assert first_local_minimum(curve([np.nan, np.nan])) == 0
+
+
+def test_three_in_a_row_above_the_first_of_equals_end_the_walk():
+    assert significant_minimum(curve([1.0, 2.0, 2.0, 2.0], standard_error=0.1)) == 0
+    assert significant_minimum(curve([1.0, 2.0, 2.0], standard_error=0.1)) is None
+    assert significant_minimum(curve([0.0, 0.0, 1.0, 1.0, 1.0])) == 0
+    assert significant_minimum(curve([1.0, 1.0 + 1e-15, 2.0, 2.0, 2.0])) == 0
+    assert significant_minimum(curve([0.0, 1.0, 1.0, 1.0], standard_error=1.0)) is None
+
+
+def test_the_fast_form_charges_less_for_many_models():
+    """2 ln 2/100 = .014 and √(ln 2/100) = .083, between which the second model is better by .05."""
+    risks = replace(curve([0.30, 0.25]), criterion="kfold")
+    assert penalized_fast(risks, m=100) == 1
+    assert penalized(risks, m=100) == 0
+
+
 def naive_percentile(losses):
     """Ng's rule in two loops."""
     models, n = losses.shape
@@ -161,6 +193,39 @@ def test_percentile_rule_with_weights_repeats_rows():
     losses, weight = rng.random((6, 10)), np.full(10, 3.0)
     table = LeftOut(losses, weight)
     assert percentile(replace(curve(losses.mean(axis=1)), left_out=table)) == percentile(with_losses(losses))
+
+
+def weighted_percentile(losses, weight):
+    """Ng's rule where a row counts as often as its weight, and is left out as a whole."""
+    models, n = losses.shape
+    at_rank = np.zeros(models)
+    for i in range(n):
+        kept = np.arange(n) != i
+        at_rank += weight[i] * losses[np.argsort(losses[:, kept] @ weight[kept]), i]
+    return int(np.argsort(losses @ weight)[np.argmin(at_rank)])
+
+
+def test_percentile_rule_with_unequal_weights_in_any_unit_against_two_loops():
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        losses, weight = rng.random((8, 12)), rng.integers(1, 6, 12).astype(float)
+        for unit in (1e-9, 1.0, 1e9):
+            found = replace(curve(losses.mean(axis=1)), left_out=LeftOut(unit * losses, weight))
+            assert percentile(found) == weighted_percentile(losses, weight)
+
+
+def test_percentile_rule_compares_models_on_the_rows_that_all_left_out():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        whole = rng.random((6, 14))
+        losses = np.insert(whole, 2, np.nan, axis=0)
+        losses[1, 5] = losses[4, 9] = np.nan
+        chosen = percentile(replace(curve(np.arange(7.0)), left_out=LeftOut(losses)))
+        common = naive_percentile(np.delete(whole, [5, 9], axis=1))
+        assert chosen == common + (common >= 2)
+    apart = LeftOut(np.array([[1.0, np.nan], [np.nan, 0.5]]))
+    assert percentile(replace(curve([1.0, 0.5]), left_out=apart)) == 1
+    assert percentile(replace(curve([1.0]), left_out=LeftOut(np.ones((1, 1))))) == 0
 
 
 def test_percentile_rule_is_the_minimum_where_rows_agree_and_needs_losses():

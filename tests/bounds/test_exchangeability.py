@@ -56,3 +56,7 @@ def test_bad_input_is_named():
         empirical_quantile([1.0], 1.2)
     with pytest.raises(ValueError, match="values must be one or more"):
         empirical_distribution([], 0.0)
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        empirical_quantile([1.0], [0.5, -0.1])
+    with pytest.raises(ValueError, match="values must be one or more"):
+        empirical_distribution([1.0, np.nan], 0.0)

@@ -80,6 +80,31 @@ def test_kernel_machine_in_a_pipeline():
     )
 
 
+def test_pipelines_of_one_and_three_steps_against_the_last_step():
+    plain = bounds.linear_margin_bound(LinearSVC().fit(X, Y), X, Y).value
+    assert bounds.linear_margin_bound(make_pipeline(LinearSVC()).fit(X, Y), X, Y).value == plain
+    long = make_pipeline(StandardScaler(), StandardScaler(with_mean=False), LinearSVC()).fit(X, Y)
+    scaled = StandardScaler().fit_transform(X)
+    expected = bounds.linear_margin_bound(LinearSVC().fit(scaled, Y), scaled, Y).value
+    assert bounds.linear_margin_bound(long, X, Y).value == pytest.approx(expected)
+
+
+def test_points_on_the_border_have_no_margin_and_one_margin_is_enough():
+    two = np.array([[-1.0], [0.0], [1.0]])
+    model = LogisticRegression().fit(two, [0, 0, 1])
+    model.coef_, model.intercept_ = np.array([[1.0]]), np.array([0.0])
+    found = bounds.linear_margin_bound(model, two, [0, 0, 1])
+    assert found.value == pytest.approx(lowest_bound(np.array([1.0, 0.0, 1.0]), math.sqrt(2)))
+    with pytest.raises(ValueError, match="no point is on its right side"):
+        bounds.linear_margin_bound(model, two, [1, 1, 0])
+
+
+def test_the_draws_behind_a_vote_count_once_each():
+    found = bounds.voting_margin_bound(below=0.1, margin=0.2, complexity=0.05, n=400, n_draws=10)
+    most = 0.05 + math.sqrt(2 * math.log(2 / 0.05) / 4000)
+    assert found.value == pytest.approx(0.1 + 2 / 0.2 * most + 3 * math.sqrt(math.log(4 / 0.05) / 800))
+
+
 def test_machines_without_a_feature_space_are_refused():
     with pytest.raises(ValueError, match="positive definite"):
         bounds.kernel_margin_bound(SVC(kernel="sigmoid").fit(X, Y), X, Y)
