@@ -58,3 +58,27 @@ def _parameters(thing: Callable[..., Any]) -> list[str]:
 def _name_among(parameter: str, described: Mapping[str, str]) -> str | None:
     """The name under which a parameter is described, alone or with others."""
     return next((name for name in described if parameter in name.split(", ")), None)
+
+
+def example_of(criterion: str, value: float, learner: str = "tree") -> str:
+    """The example of a criterion: what `estimate` says by it of a small tree, a ridge regression or a stump."""
+    kinds = {
+        "tree": (
+            "breast_cancer",
+            "from sklearn.tree import DecisionTreeClassifier",
+            "DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)",
+            3,
+        ),
+        "ridge": ("diabetes", "from sklearn.linear_model import Ridge", "Ridge(alpha=0.1)", 0),
+        "stump": ("breast_cancer", "from outsample import StumpClassifier", "StumpClassifier()", 2),
+    }
+    data, import_line, made, digits = kinds[learner]
+    return f"""
+>>> import outsample
+>>> from sklearn.datasets import load_{data}
+>>> {import_line}
+>>> X, y = load_{data}(return_X_y=True)
+>>> {learner} = {made}
+>>> result = outsample.estimate({learner}, X, y, criterion=outsample.{criterion}, random_state=0)
+>>> round(result.out_sample, {digits})
+{value}"""

@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from outsample import estimate
 from outsample.criteria.auto import Auto
 from outsample.criteria.bootstrap import Bootstrap
+from outsample.criteria.bounds import ExpectedDiscrepancy, MaximalDiscrepancy
 from outsample.criteria.covariance import CovariancePenalty
 from outsample.criteria.cross_validation import CrossValidation, HoldOut
-from outsample.criteria.discrepancy import ExpectedDiscrepancy, MaximalDiscrepancy
 from outsample.criteria.labels import LabelBootstrap, Permutation, Rademacher
 from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.criteria.nested import NestedCrossValidation

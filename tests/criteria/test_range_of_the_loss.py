@@ -8,8 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from outsample import GridSearch
 from outsample.criteria.base import as_criterion
-from outsample.criteria.bounds import PermutationBound
-from outsample.criteria.discrepancy import MaximalDiscrepancy
+from outsample.criteria.bounds import MaximalDiscrepancy, PermutationBound
 from outsample.losses.pointwise import LogLoss, MatrixLoss, SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import ScorerLoss
 from outsample.problem import pose

@@ -244,8 +244,8 @@ CRITERIA: dict[str, Named] = {
     "cp": Named("formulas", "MallowsCp"),
     "gcv": Named("formulas", "GCV"),
     "vc": Named("formulas", "VCPenalty"),
-    "discrepancy": Named("discrepancy", "MaximalDiscrepancy"),
-    "expected-discrepancy": Named("discrepancy", "ExpectedDiscrepancy"),
+    "discrepancy": Named("bounds", "MaximalDiscrepancy"),
+    "expected-discrepancy": Named("bounds", "ExpectedDiscrepancy"),
     "covariance": Named("covariance", "CovariancePenalty"),
     "two-stage": Named("two_stage", "TwoStagePermutation"),
     "rows-and-labels": Named("rows_and_labels", "RowsAndLabels"),
@@ -254,7 +254,7 @@ CRITERIA: dict[str, Named] = {
     "rademacher-bound": Named("bounds", "RademacherBound"),
     "discrepancy-bound": Named("bounds", "DiscrepancyBound"),
     "vc-bound": Named("bounds", "VCBound"),
-    "vc-entropy-bound": Named("vc_entropy", "VCEntropyBound"),
+    "vc-entropy-bound": Named("bounds", "VCEntropyBound"),
     "margin-bound": Named("bounds", "MarginBound"),
 }
 

@@ -18,24 +18,15 @@ import outsample.penalties as penalties
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step
-from outsample.docstrings import Thing, described
+from outsample.docstrings import Thing, described, example_of
 from outsample.paths.linear.closed_forms import degrees_of_freedom, noise_variance
 from outsample.problem import Problem
 from outsample.running.arrays import Floats
 
 
 def _with_example(name: str, value: float) -> Callable[[Thing], Thing]:
-    return described(
-        {"sigma2": "variance of the noise; None estimates it from the richest model of the path."},
-        example=f"""
->>> import outsample
->>> from sklearn.datasets import load_diabetes
->>> from sklearn.linear_model import Ridge
->>> X, y = load_diabetes(return_X_y=True)
->>> result = outsample.estimate(Ridge(alpha=0.1), X, y, criterion=outsample.{name}(), random_state=0)
->>> round(result.out_sample, 0)
-{value}""",
-    )
+    words = {"sigma2": "variance of the noise; None estimates it from the richest model of the path."}
+    return described(words, example=example_of(f"{name}()", value, "ridge"))
 
 
 @dataclass(frozen=True)

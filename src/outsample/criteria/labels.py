@@ -15,6 +15,7 @@ import numpy as np
 from outsample.checks import positive_number, whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.risk_curve import RiskCurve
+from outsample.docstrings import described, example_of
 from outsample.evidence.labels import measured_draws
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.losses.whole_set import FRESH_LABELS, SetLoss
@@ -32,6 +33,11 @@ from outsample.running.run import LABEL_DRAWS, child_seed
 
 FIRST_ROUND = 10
 MOST_DRAWS = 1000
+
+_WORDS = {
+    "n_draws": 'label vectors drawn and fitted, or "auto": until the Monte-Carlo error is small.',
+    "tolerance": 'how small for "auto", as a share of the risk of predicting without looking at X.',
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class LabelCriterion(Criterion):
         self, problem: Problem, optimism: Floats, in_sample: Floats, exhaustive: bool = False
     ) -> RiskCurve:
         """The curve from the optimism and the in-sample error of every draw, (draws, models) each."""
-        error = np.zeros(optimism.shape[1]) if exhaustive else _spread_of_mean(optimism)
+        error = error_of_draws(optimism, exhaustive)
         out_sample = problem.in_sample + optimism.mean(axis=0)
         return self._record(problem, out_sample, error, len(optimism), draws=optimism, draw_in_sample=in_sample)
 
@@ -115,7 +121,7 @@ class LabelCriterion(Criterion):
         if optimism.shape[1] > 1:
             best = int(np.argmin(problem.in_sample + optimism.mean(axis=0)))
             compared = optimism - optimism[:, [best]]
-        error = _spread_of_mean(compared).max()
+        error = error_of_draws(compared).max()
         return bool(error <= self.tolerance * problem.scale)
 
     def _record(self, problem: Problem, out_sample: Floats, error: Floats, n_draws: int, **measured: Any) -> RiskCurve:
@@ -155,13 +161,14 @@ def _left_nothing_to_chance(draws: LabelDraws, problem: Problem) -> bool:
     return draws.exhaustive and (closed or len(draws) <= FRESH_LABELS)
 
 
-def _spread_of_mean(draws: Floats) -> Floats:
-    """Monte-Carlo error of the mean over draws; not a number for a single draw."""
-    if len(draws) < 2:
-        return np.full(draws.shape[1], np.nan)
+def error_of_draws(draws: Floats, exhaustive: bool = False) -> Floats:
+    """Monte-Carlo error of the mean over draws, (models,): zero when these are all, nan for a single one."""
+    if exhaustive or len(draws) < 2:
+        return np.full(draws.shape[1], 0.0 if exhaustive else np.nan)
     return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))
 
 
+@described(_WORDS, example=example_of("Permutation(20)", 0.094))
 @dataclass(frozen=True)
 class Permutation(LabelCriterion):
     """The permutation estimate: labels permuted, no label lost.
@@ -176,22 +183,10 @@ class Permutation(LabelCriterion):
 
     Parameters
     ----------
-    n_draws, tolerance : see `LabelCriterion`.
     groups : with groups given to the estimate: "within" permutes labels inside each group, "whole" lets groups
         exchange their labels; by default whole groups when y is constant within each, else within.
     block_size : consecutive blocks of this many rows exchange their labels.
     circular : shift the labels along a circle, for series.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> result = outsample.estimate(tree, X, y, criterion=outsample.Permutation(20), random_state=0)
-    >>> round(result.out_sample, 3)
-    0.094
     """
 
     groups: Literal["within", "whole"] | None = None
@@ -231,27 +226,12 @@ class Permutation(LabelCriterion):
         return permutation_optimism(smoother, problem.y, problem.weight) if smoother and free else None
 
 
+@described(_WORDS, example=example_of("LabelBootstrap(20)", 0.079))
 @dataclass(frozen=True)
 class LabelBootstrap(LabelCriterion):
     """Labels drawn with replacement from y: the twin of the permutation estimate with independent labels.
 
     With sample weights label j is drawn with probability w_j/Σw, whatever the row that gets it.
-
-    Parameters
-    ----------
-    n_draws : label vectors drawn and fitted, or "auto": until the Monte-Carlo error is small.
-    tolerance : how small for "auto", as a share of the risk of predicting without looking at X.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> result = outsample.estimate(tree, X, y, criterion=outsample.LabelBootstrap(20), random_state=0)
-    >>> round(result.out_sample, 3)
-    0.079
     """
 
     name: ClassVar[str] = "label-bootstrap"
@@ -266,26 +246,10 @@ class LabelBootstrap(LabelCriterion):
         return label_bootstrap_optimism(smoother, problem.y, problem.weight) if smoother else None
 
 
+@described(_WORDS, example=example_of("Rademacher(20)", 0.122))
 @dataclass(frozen=True)
 class Rademacher(LabelCriterion):
-    """Labels are coin flips; half the empirical Rademacher complexity of what the learner can fit. Two classes.
-
-    Parameters
-    ----------
-    n_draws : label vectors drawn and fitted, or "auto": until the Monte-Carlo error is small.
-    tolerance : how small for "auto", as a share of the risk of predicting without looking at X.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> result = outsample.estimate(tree, X, y, criterion=outsample.Rademacher(20), random_state=0)
-    >>> round(result.out_sample, 3)
-    0.122
-    """
+    """Labels are coin flips; half the empirical Rademacher complexity of what the learner can fit. Two classes."""
 
     name: ClassVar[str] = "rademacher"
     meaning: ClassVar[str] = "its optimism is measured on labels that are coin flips"
@@ -305,21 +269,10 @@ def _refuse_groups(name: str, problem: Problem) -> None:
         raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')
 
 
+@described(_WORDS, example=example_of("Resubstitution()", 0.04))
 @dataclass(frozen=True)
 class Resubstitution(Criterion):
-    """The in-sample error as it is: optimism taken as zero.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> result = outsample.estimate(tree, X, y, criterion=outsample.Resubstitution(), random_state=0)
-    >>> round(result.out_sample, 3)
-    0.04
-    """
+    """The in-sample error as it is: optimism taken as zero."""
 
     name: ClassVar[str] = "resubstitution"
 

@@ -16,6 +16,8 @@ from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
 from outsample.curve.risk_curve import RiskCurve, in_words
 from outsample.data.learners import fit, respond, seeded, with_params
+from outsample.docstrings import described as documented
+from outsample.docstrings import example_of
 from outsample.evidence.folds import least, length
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, error_around, moves_of_draws, optimism_around
@@ -28,6 +30,7 @@ NOTHING_FOUND = "The first stage found nothing in X to draw labels around"
 FEW_ROWS = "All arrangements of so few labels were fitted"
 
 
+@documented({}, example=example_of("TwoStagePermutation()", 0.051))
 @dataclass(frozen=True)
 class TwoStagePermutation(Criterion):
     """The permutation estimate, repeated around the model it chooses.
@@ -47,17 +50,6 @@ class TwoStagePermutation(Criterion):
     ----------
     n_draws : label vectors drawn and refitted in both stages together, at least 2. Beside them the real labels are
         fitted, and the chosen model of a classifier once more for its class frequencies.
-
-    Examples
-    --------
-    >>> import outsample
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> result = outsample.estimate(tree, X, y, criterion=outsample.TwoStagePermutation(), random_state=0)
-    >>> round(result.out_sample, 3)
-    0.051
     """
 
     n_draws: int = 10
