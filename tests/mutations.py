@@ -45,8 +45,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "penalties.py": ("tests/test_penalties.py",),
     "rules.py": _RULES,
     "criteria/formulas.py": ("tests/criteria/test_formulas.py", "tests/criteria/test_weights.py"),
-    "criteria/bounds.py": ("tests/criteria/test_bound_criteria.py", "tests/test_penalized.py"),
-    "criteria/discrepancy.py": ("tests/criteria/test_discrepancy.py", "tests/test_penalized.py"),
+    "criteria/bounds.py": (
+        "tests/criteria/test_bound_criteria.py",
+        "tests/criteria/test_discrepancy.py",
+        "tests/test_penalized.py",
+    ),
     "criteria/bootstrap.py": ("tests/criteria/test_bootstrap.py",),
     "criteria/labels.py": ("tests/criteria/test_labels.py", "tests/criteria/test_monte_carlo_error.py"),
 }
