@@ -77,6 +77,17 @@ def test_held_out_losses_are_their_own_sample_size():
     assert oracle_terms(curve).tail_bound().proved
 
 
+def test_rows_of_a_validation_set_are_its_sample_size():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    curve = curve_of(outsample.ValidationSet(X, y))
+    terms = oracle_terms(curve)
+    assert (terms.size.m, terms.size.gamma) == (30, 1)
+    expected = curve.out_sample + np.sqrt(np.log([1, 2, 3, 4]) / 30)
+    assert terms.penalized == pytest.approx(expected)
+    assert terms.tail_bound(0.1).value == pytest.approx(expected.min() + math.sqrt(math.log(20) / 60))
+
+
 @pytest.mark.parametrize("criterion", ["permutation", "kfold", "rademacher", "resubstitution"])
 def test_conventions_are_not_called_theorems(criterion):
     assert convention(criterion, 100).m > 0
@@ -188,7 +199,9 @@ def test_the_tail_of_theorem_10_cannot_hold_for_all_n():
     n, C = 10**13, 64.0
     epsilon = C / math.sqrt(n)
     log_exceeded = stats.norm.logsf(2 * math.sqrt(n) * (C / math.sqrt(n) + epsilon))
-    assert log_exceeded > math.log(9) - n * epsilon / 4096
+    size = convention("expected-discrepancy", n, fast=True)
+    assert (size.m, size.gamma) == (n / 4096, 9)
+    assert log_exceeded > math.log(size.gamma) - size.m * epsilon
 
 
 def test_tail_bound_of_the_chosen_model_against_the_theorem():

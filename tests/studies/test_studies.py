@@ -233,6 +233,38 @@ def test_table_6_on_one_set(data_home):
     assert trees["Perm."].paper == 0.06
 
 
+@pytest.mark.parametrize("learner", [regrets.PER_NODE, regrets.NEIGHBOURS])
+def test_columns_of_tables_5_and_7_and_of_imbalance_against_searches(learner):
+    """What stands under the name of a method was chosen by its criterion, ties to the largest value."""
+    problem, own = plane_problem(0.2), regrets.LEARNERS[learner]
+    row = regrets.one_split(regrets.Work(problem, "a", learner, regrets.ON_THE_PLANE), 0, 0)
+    rng = regrets.generator(0, regrets.zlib.crc32(b"a"), 0)
+    X, y = problem.sample(regrets.N_POINTS, rng)
+    options = {"rule": lambda curve: 0, "random_state": int(rng.integers(2**31)), "refit": False}
+    wanted = [outsample.LeaveOneOut(), outsample.Permutation(30), outsample.Rademacher(30)]
+    assert regrets.ON_THE_PLANE(0).keys() == {"LOO-CV": 0, "Perm.": 0, "Rad.": 0}.keys()
+    chosen = []
+    for criterion in wanted:
+        curve = outsample.GridSearch(own.estimator, own.grid, criterion=criterion, **options).fit(X, y).curve_
+        values = np.array([params[own.parameter] for params in curve.params])
+        chosen.append(values[curve.out_sample <= curve.out_sample.min() + 1e-12].max())
+    assert row[4:].tolist() == chosen
+    assert len(set(chosen)) > 1
+
+
+def test_findings_stand_beside_the_printed_number_of_their_method_and_case():
+    errors = np.array([[0.1, 0.2, 0.3, 0.4], [0.3, 0.4, 0.6, 0.6]])
+    methods = ("LOO-CV", "Perm.", "Rad.")
+    cases = {("WDBC", le): regrets.Regrets(methods, errors, np.empty(0)) for le in (regrets.PER_NODE, "k-NN")}
+    found = {(f.quantity, f.method): f for f in regrets.findings_of(cases, regrets._paper(regrets.TABLE5), judged=True)}
+    printed = {regrets.PER_NODE: (0.20, 0.23, 0.34), "k-NN": (0.21, 0.34, 0.51)}
+    for learner, numbers in printed.items():
+        for method, paper, ours in zip(methods, numbers, (0.5, 1.25, 1.5), strict=True):
+            finding = found[learner, method]
+            assert (finding.case, finding.paper, finding.ours) == ("WDBC", paper, pytest.approx(ours))
+            assert finding.band == pytest.approx(0.005 + 3 * finding.standard_error)
+
+
 def test_few_splits_decide_nothing():
     errors = np.tile([[0.1, 0.1, 0.2]], (4, 1)) + np.random.default_rng(0).random((4, 1)) / 100
     found = {("a", "k-NN"): regrets.Regrets(("A", "B"), errors, np.empty(0))}
