@@ -30,8 +30,7 @@ FLOORS = (
     ("rules", "datasets"),
     ("questions",),
     ("_public",),
-    ("plots",),
-    ("report",),
+    ("view",),
     ("cli",),
     ("__main__",),
 )

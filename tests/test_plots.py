@@ -16,7 +16,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample import plots
 from outsample.rules import minimum, one_standard_error
 
 mpl.use("Agg")
@@ -78,7 +77,7 @@ def test_race_shows_every_candidate_until_it_left(model, grid, across, ax):
 def test_criteria_differ_in_colour_mark_and_dash(ax):
     criteria = ["permutation", "kfold", "holdout", "resubstitution"]
     compared = outsample.compare(DecisionTreeClassifier(), *IRIS, param_grid={"max_depth": [1, 2]}, criteria=criteria)
-    lines = plots.criteria_curves(compared, ax).get_lines()[::2]
+    lines = compared.plot(ax).get_lines()[::2]
     for look in ("get_color", "get_marker", "get_linestyle"):
         assert len({getattr(line, look)() for line in lines}) == len(criteria)
     assert all(compared.curves[name].estimand in text for name, text in zip(criteria, texts(ax), strict=True))
@@ -147,7 +146,7 @@ def test_names_are_not_read_as_formulas(ax, curve):
     import dataclasses
 
     named = dataclasses.replace(curve, params=[{"$x^{": i} for i in range(len(curve))])
-    plots.validation_curve(named, ax=ax).figure.canvas.draw()
+    named.plot(ax=ax).figure.canvas.draw()
 
 
 @pytest.mark.parametrize("result", ["curve", "estimate", "comparison", "test", "audit", "complexity", "oracle"])

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 import outsample
 from outsample import CrossValidation, GridSearch, HoldOut, LeaveOneOut, Permutation, compare
 from outsample.paths.refit import RefitDesign, RefitPath
-from outsample.report.page import report_page
 from outsample.rules import minimum
+from outsample.view.page import report_page
 
 matplotlib.use("Agg")
 

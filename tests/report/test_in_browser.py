@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import outsample
-from outsample.report.page import write_report
+from outsample.view.page import write_report
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import math
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import outsample
 from outsample.curve.words import expectation
-from outsample.plots.ticks import axis_labels, nice_ticks
-from outsample.report.cautions import cautions_about, notes_of
-from outsample.report.comparison import comparison_answers
-from outsample.report.page import report_page, write_report
-from outsample.report.search import answers_of
-from outsample.report.single import estimate_answers
+from outsample.view.cautions import cautions_about, notes_of
+from outsample.view.content import content_of
+from outsample.view.page import report_page, write_report
+from outsample.view.svg import axis_labels, nice_ticks
 
 EVIL = "<script>alert(1)</script>"
 LEAVES = {"max_leaf_nodes": [2, 3, 4, 6, 8]}
@@ -87,16 +85,9 @@ def test_search_answers_first(search):
 
 def told_as_good(search, leaves, plausible):
     """What the page says of the candidates that may be the best, had the search chosen and found these."""
-    told = SimpleNamespace(
-        curve_=search.curve_,
-        best_params_={"max_leaf_nodes": leaves},
-        cv_results_=search.cv_results_,
-        plausible_=np.array(plausible),
-        n_fits_=search.n_fits_,
-        rule="minimum",
-        estimate_=search.estimate_,
-    )
-    return next(answer for answer in answers_of(told, dict) if answer.label == "As good")
+    told = copy.copy(search)
+    told.best_params_, told.plausible_ = {"max_leaf_nodes": leaves}, np.array(plausible)
+    return next(answer for answer in content_of(told).answers if answer.label == "As good")
 
 
 def test_neighbouring_candidates_that_are_as_good_are_told_as_a_range(search):
@@ -119,7 +110,7 @@ def test_candidates_that_left_a_race_are_not_said_to_be_as_good():
     dropped = np.isin(raced.race_.reason, ["worse", "close"])
     may_be_best = {*raced.plausible_.tolist()} & {*np.flatnonzero(dropped).tolist()}
     assert may_be_best
-    as_good = next(answer for answer in answers_of(raced, dict) if answer.label == "As good")
+    as_good = next(answer for answer in content_of(raced, dict).answers if answer.label == "As good")
     assert f"{len(may_be_best)} more left the race early" in as_good.more
     assert f"svc__C = {raced.curve_.params[min(may_be_best)]['svc__C']}" not in as_good.short or not dropped.all()
 
@@ -160,7 +151,7 @@ def test_of_criteria_that_all_disagree_the_one_with_an_interval_is_followed():
     criteria = ["permutation", "kfold"]
     found = outsample.compare(KNeighborsClassifier(), X, y, param_grid=grid, criteria=criteria, random_state=0)
     assert found.params["permutation"] != found.params["kfold"]
-    use = comparison_answers(found, dict)[0]
+    use = content_of(found).answers[0]
     assert use.short == f"n_neighbors = {found.params['kfold']['n_neighbors']}"
     assert any(text.startswith("By permutation, 1 of 40 models fit") for text in cautions_about(found))
     assert not any("permuted labels almost" in note for note in notes_of(found))
@@ -178,7 +169,7 @@ def test_errors_are_squared_and_their_roots_are_in_the_unit_of_y():
 def test_a_range_of_a_parameter_that_falls_with_complexity_rises():
     grid = {"n_neighbors": range(1, 21)}
     found = outsample.GridSearch(KNeighborsClassifier(), grid, criterion="loo").fit(*IRIS)
-    low, high = re.search(r"n_neighbors = (\d+) to (\d+)", answers_of(found, dict)[2].short).groups()
+    low, high = re.search(r"n_neighbors = (\d+) to (\d+)", content_of(found).answers[2].short).groups()
     assert int(low) < int(high)
 
 
@@ -206,7 +197,7 @@ def test_an_error_of_squares_is_told_in_the_unit_of_the_target():
     found = outsample.estimate(Ridge(), *load_diabetes(return_X_y=True), criterion="loo")
     words = text_of(report_page(found))
     assert f"typically off by {math.sqrt(found.out_sample):.3g}" in words
-    fitted = estimate_answers(found)[1].short
+    fitted = content_of(found).answers[1].short
     assert fitted == f"off by {math.sqrt(found.in_sample):.3g} on the rows it was fitted to", "a root beside a root"
     assert f"{found.out_sample:.4g}" not in expectation(found)
 

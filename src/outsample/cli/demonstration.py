@@ -17,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from outsample import GridSearch, evaluate
 from outsample.cli.catalogue import embedded_table
-from outsample.curve.error_estimate import ErrorEstimate
-from outsample.curve.words import interval_of
+from outsample.curve.error_estimate import ErrorEstimate, interval_of
 
 # Tables whose searches need no kernel that is compiled at first use: name → (model, grid, score, words).
 JOBS: dict[str, tuple[BaseEstimator, dict[str, Any], str, str]] = {
@@ -41,8 +40,8 @@ HELD_OUT = 1 / 3
 
 def demonstration(report: str, seed: int) -> None:
     """Print what both searches cost and what their models score on the rows held out, and write a report."""
-    from outsample.report.page import write_report
-    from outsample.report.search import expected_of
+    from outsample.view.content import expected_of
+    from outsample.view.page import write_report
 
     start = time.perf_counter()
     _load_everything(seed)

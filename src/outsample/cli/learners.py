@@ -87,9 +87,9 @@ def learners_named(models: str, data: PreparedTable, scale: bool, say: Say) -> d
 
 
 def _in_words(found: ModelComparison) -> str:
-    from outsample.report.learners import learners_answers
+    from outsample.view.content import content_of
 
-    lines = [*answer_lines(learners_answers(found)), "", str(found)]
+    lines = [*answer_lines(content_of(found).answers), "", str(found)]
     for pair in found.differences().itertuples():
         if found.best in (pair.first, pair.second):
             low, high = pair.interval

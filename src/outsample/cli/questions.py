@@ -69,9 +69,9 @@ def estimate(
 
 
 def _expectation(found: ErrorEstimate) -> str:
-    from outsample.report.single import estimate_answers
+    from outsample.view.content import content_of
 
-    return "\n".join([*answer_lines(estimate_answers(found)), "", str(found)])
+    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
 
 
 @with_options_of(Question)
@@ -119,9 +119,11 @@ def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any
 
 
 def _choice_in_words(session: Session, search: GridSearch) -> str:
-    from outsample.report.search import answers_of
+    from outsample.view.content import content_of
 
-    return "\n".join([*answer_lines(answers_of(search, session.learner.short_names)), "", str(search.estimate_)])
+    return "\n".join(
+        [*answer_lines(content_of(search, session.learner.short_names).answers), "", str(search.estimate_)]
+    )
 
 
 def _choice(session: Session, search: GridSearch) -> dict[str, Any]:
@@ -185,9 +187,9 @@ def compare(
 
 
 def _agreement(found: Comparison) -> str:
-    from outsample.report.comparison import comparison_answers
+    from outsample.view.content import content_of
 
-    return "\n".join([*answer_lines(comparison_answers(found, dict)), "", str(found)])
+    return "\n".join([*answer_lines(content_of(found, dict).answers), "", str(found)])
 
 
 def _with_short_names(session: Session, curve: RiskCurve) -> RiskCurve:
@@ -234,9 +236,9 @@ def run_test(
 
 
 def _finding(found: PermutationTest) -> str:
-    from outsample.report.single import test_answers
+    from outsample.view.content import content_of
 
-    return "\n".join([*answer_lines(test_answers(found)), "", str(found)])
+    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
 
 
 def write_picture(result: Any, path: str | None) -> None:
@@ -255,7 +257,7 @@ def write_report_of(session: Session, result: Any, path: str | None, picture: st
     write_picture(result, picture)
     if path is None:
         return
-    from outsample.report.page import write_report
+    from outsample.view.page import write_report
 
     write_report(
         result,
@@ -310,7 +312,7 @@ def audit(
     asked = {"file": file, "script": script, "function": function, "target": target, "seed": seed}
     write_picture(found, plot)
     if report is not None:
-        from outsample.report.page import write_report
+        from outsample.view.page import write_report
 
         write_report(found, report, X=data.X, y=data.y, asked=asked, call=typed_command(), grouped=groups is not None)
     answer = {"command": "audit", "version": outsample.__version__, "asked": asked, "audit": found.to_dict()}

@@ -23,7 +23,7 @@ from outsample.checks import page_path
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
     from outsample.cli.preparation import PreparedTable, Say
-    from outsample.plots.elements import Answer
+    from outsample.view.content import Answer
 
 WIDTH = 100
 SPELLINGS = ("+-", "-", "-", "-", "...", "->", "^2", "*", "x", "<=", ">=", '"', '"')

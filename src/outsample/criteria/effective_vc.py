@@ -102,16 +102,10 @@ class EffectiveVC:
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the measured discrepancies and the curve fitted to them; returns the Axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import discrepancy_drawing
 
-            ax = plt.subplots()[1]
-        finely = np.geomspace(self.sizes[0], self.sizes[-1], 200)
-        ax.plot(finely, discrepancy_shape(finely / self.value), label=f"Φ(l/h), h = {self.value:.3g}")
-        ax.errorbar(self.sizes, self.discrepancy, yerr=2 * self.monte_carlo_error, fmt="o", label="measured")
-        ax.set(xscale="log", xlabel="half the number of rows, l", ylabel="discrepancy on random labels")
-        ax.legend()
-        return ax
+        return plotted(discrepancy_drawing(self), ax)
 
 
 def effective_vc_dimension(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from outsample.bounds.record import Certificate
 
+# Of intervals that are shown without having been asked for.
+LEVEL = 0.95
 # Numbers from here on are written with a power of ten.
 WRITTEN_OUT = 1e7
 
@@ -199,9 +201,10 @@ class ErrorEstimate:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The error on the rows fitted to and on new ones, with its interval; returns the matplotlib Axes."""
-        from outsample.plots.results import error_estimate
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import estimate_drawing
 
-        return error_estimate(self, ax)
+        return plotted(estimate_drawing(self), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
@@ -262,3 +265,12 @@ def _quantile(probability: float, freedom: float | None) -> float:
     if freedom is None:
         return float(stats.norm.ppf(probability))
     return float(stats.t.ppf(probability, freedom))
+
+
+def interval_of(estimate: ErrorEstimate) -> tuple[float, float] | None:
+    """(low, high) of an estimate at level 0.95; None where it refuses to give one."""
+    try:
+        low, high = estimate.interval(LEVEL)
+    except ValueError:
+        return None
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -112,9 +112,10 @@ class RaceRecord:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The mean loss of every candidate after each round; returns the matplotlib Axes."""
-        from outsample.plots import race
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import race_drawing
 
-        return race(self, ax)
+        return plotted(race_drawing(self), ax)
 
     def __str__(self) -> str:
         left = [int((~np.isnan(row)).sum()) for row in self.risk]

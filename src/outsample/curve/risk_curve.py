@@ -330,24 +330,32 @@ class RiskCurve:
 
     def plot(self, rules: Sequence[Rule | str] = ("minimum",), ax: Axes | None = None) -> Any:
         """The validation curve with the choice of each rule; returns the matplotlib Axes."""
-        from outsample.plots import validation_curve
+        from outsample.questions.contest import checked_choice
+        from outsample.rules import as_rule
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import curve_drawing, name_of
 
-        return validation_curve(self, rules, ax)
+        rings = [(name_of(rule), checked_choice(as_rule(rule)(self), self)) for rule in rules]
+        return plotted(curve_drawing(self, rings), ax)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per model, simplest first: its setting, then complexity, risks and errors as far as they are known."""
+        """A row per model, simplest first: its setting and complexity, then what is known, in the scale of the loss.
+
+        Of scorers the columns hold scores; the arrays of the curve are risks, of which smaller is better.
+        """
         import pandas as pd
 
         names = dict.fromkeys(name for setting in self.params for name in setting)
         settings = {name: [setting.get(name) for setting in self.params] for name in names}
-        return pd.DataFrame(settings | {name: getattr(self, name) for name in ("complexity", *self._known)})
+        return pd.DataFrame(settings | {"complexity": self.complexity} | self._known)
 
     def to_json(self) -> str:
         """The numbers and words of `to_frame` and of the whole curve as JSON; what is not a number is null."""
         words = ("criterion", "loss", "estimand", "n_samples", "n_fits", "seconds", "path", "ordered")
         about = {name: getattr(self, name) for name in words} | {"loss": self.loss.name, "notes": self.notes}
+        numbers = {"complexity": self.complexity} | self._known
         models = [
-            {"params": params} | {name: float(getattr(self, name)[i]) for name in ("complexity", *self._known)}
+            {"params": params} | {name: float(values[i]) for name, values in numbers.items()}
             for i, params in enumerate(self.params)
         ]
         return json.dumps(_plain(about | {"models": models}), allow_nan=False)
@@ -362,7 +370,7 @@ class RiskCurve:
         rename = short_names(self.params)
         rows = [("model", *(HEADS[name] for name in known))]
         models = _cut_apart([in_words(rename(self.params[i])) for i in shown])
-        rows += [(m, *(numeral(getattr(self, name)[i]) for name in known)) for m, i in zip(models, shown, strict=True)]
+        rows += [(m, *(numeral(values[i]) for values in known.values())) for m, i in zip(models, shown, strict=True)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"]
         for first, *numbers in rows:
@@ -379,16 +387,17 @@ class RiskCurve:
         return range(start, min(start + most, len(self)))
 
     @property
-    def _known(self) -> list[str]:
-        """Names of the risks and errors that are known."""
-        return [name for name in HEADS if getattr(self, name) is not None]
+    def _known(self) -> dict[str, Floats]:
+        """The risks and errors that are known, in the scale of the user's loss; errors have no sign."""
+        known = {name: getattr(self, name) for name in HEADS if getattr(self, name) is not None}
+        return {name: v if name.endswith("error") else np.asarray(self.loss.reported(v)) for name, v in known.items()}
 
     def _repr_html_(self) -> str:
         known = self._known
         head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
         body = "".join(
             f"<tr><td style='text-align:left'>{html.escape(in_words(self.params[i]))}</td>"
-            + "".join(f"<td>{numeral(getattr(self, name)[i])}</td>" for name in known)
+            + "".join(f"<td>{numeral(values[i])}</td>" for values in known.values())
             + "</tr>"
             for i in range(len(self))
         )

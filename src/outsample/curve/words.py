@@ -6,20 +6,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.error_estimate import LEVEL, ErrorEstimate, interval_of, numeral
 from outsample.running.arrays import Floats
-
-if TYPE_CHECKING:
-    from outsample.curve.risk_curve import RiskCurve
 
 Setting = dict[str, Any]
 Rename = Callable[[Any], Setting]
 
-LEVEL = 0.95
 STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # Numbers outside this range are written with a power of ten.
 SMALL, LARGE = 1e-4, 1e6
@@ -108,13 +104,6 @@ def in_words(setting: Mapping[str, Any], nothing: str = "the model as given") ->
     return ", ".join(f"{name} = {value_in_words(v, name)}" for name, v in setting.items()) or nothing
 
 
-def listed(texts: Sequence[str], most: int = 3) -> str:
-    """Texts as one phrase, the first few of them."""
-    if len(texts) > most + 1:
-        return "; ".join(texts[:most]) + f"; and {len(texts) - most} more"
-    return "; ".join(texts)
-
-
 def counted(count: int, what: str) -> str:
     """A number of things: 1 fit, 2 fits."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
@@ -125,10 +114,21 @@ def joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def on_users_scale(curve: RiskCurve, values: Floats) -> Floats:
-    """Risks as the user asked for them, a scorer's as scores; not a number where they are infinite."""
-    shown = np.asarray(curve.loss.reported(values), dtype=np.float64)
-    return np.where(np.isfinite(shown), shown, np.nan)
+def is_number(value: object) -> bool:
+    """Whether the value of a parameter is a number that can be drawn on an axis or sorted by its size."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def parameter_names(settings: Sequence[Setting]) -> list[str]:
+    """The parameters that settings have."""
+    return list(dict.fromkeys(name for setting in settings for name in setting))
+
+
+def parted_names(settings: Sequence[Setting]) -> tuple[list[str], list[str]]:
+    """(the parameters that all settings have, those that only some have), such as those of one learner of several."""
+    names = parameter_names(settings)
+    shared = [name for name in names if all(name in setting for setting in settings)]
+    return shared, [name for name in names if name not in shared]
 
 
 def amount(loss: str, value: float) -> str:
@@ -136,21 +136,17 @@ def amount(loss: str, value: float) -> str:
     return f"{numeral(100 * value, 3)} %" if loss == "zero-one" else number(value)
 
 
-def interval_of(estimate: ErrorEstimate) -> tuple[float, float] | None:
-    """The interval of an estimate; None where it refuses to give one."""
-    try:
-        low, high = estimate.interval(LEVEL)
-    except ValueError:
-        return None
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+def root(squared: float) -> str:
+    """The root of a squared error, in the unit of y."""
+    return number(math.sqrt(max(0.0, squared)), 3)
 
 
-def interval_in_words(estimate: ErrorEstimate) -> str:
-    """The interval of an estimate in brackets; nothing where it refuses to give one."""
+def interval_in_words(estimate: ErrorEstimate, write: Callable[[float], str] | None = None) -> str:
+    """The interval of an estimate in brackets, its ends as `write` has them; nothing where it refuses to give one."""
     found = interval_of(estimate)
     if found is None:
         return ""
-    low, high = (amount(estimate.loss, value) for value in found)
+    low, high = (amount(estimate.loss, end) if write is None else write(end) for end in found)
     return f" ({100 * LEVEL:.0f} % interval {low.removesuffix(' %')} to {high})"
 
 
@@ -161,29 +157,16 @@ def doubt(estimate: ErrorEstimate) -> str:
 
 def expectation(estimate: ErrorEstimate) -> str:
     """What to expect on new data, in words."""
+    if estimate.loss == "squared" and estimate.out_sample > 0:
+        bar = interval_in_words(estimate, root)
+        return f"typically off by {root(estimate.out_sample)}{bar}, as a root mean squared error"
     value, bar = amount(estimate.loss, estimate.out_sample), interval_in_words(estimate)
     if estimate.loss == "zero-one":
         return f"wrong on about {value} of new rows{bar}"
-    if estimate.loss == "squared" and estimate.out_sample > 0:
-        return f"typically off by {_root(estimate)}, as a root mean squared error"
     return f"{called_with_article(estimate.loss)} of about {value} on new data{bar}"
-
-
-def _root(estimate: ErrorEstimate) -> str:
-    """The root of a squared error, in the unit of y, with its interval."""
-    found = interval_of(estimate)
-    value = number(math.sqrt(estimate.out_sample), 3)
-    if found is None:
-        return value
-    low, high = (number(math.sqrt(max(0.0, end)), 3) for end in found)
-    return f"{value} ({100 * LEVEL:.0f} % interval {low} to {high})"
 
 
 def called_with_article(loss: str) -> str:
     """A loss as it is spoken of: a squared error, an r2."""
     called = f"{loss} {'loss' if loss == 'log' else 'error'}" if loss in ("absolute", "log", "squared") else loss
-    return f"{_article(loss)} {called}"
-
-
-def _article(word: str) -> str:
-    return "an" if word[:1].lower() in "aeiou" or word[:2] == "r2" else "a"
+    return f"{'an' if loss[:1].lower() in 'aeiou' or loss[:2] == 'r2' else 'a'} {called}"

@@ -121,9 +121,10 @@ class Audit:
 
     def plot(self, ax: Any = None) -> Any:
         """What the procedure reports on shuffled labels, and on the real ones; returns the matplotlib Axes."""
-        from outsample.plots.results import audit as drawn
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import audit_drawing
 
-        return drawn(self, ax)
+        return plotted(audit_drawing(self), ax)
 
     def __str__(self) -> str:
         return (

@@ -136,9 +136,10 @@ class ColumnTests:
 
     def plot(self, ax: Any = None) -> Any:
         """p-values of the columns, alone and adjusted for all; returns the matplotlib Axes."""
-        from outsample.plots.results import column_tests as drawn
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import columns_drawing
 
-        return drawn(self, ax)
+        return plotted(columns_drawing(self), ax)
 
     def __str__(self) -> str:
         found = self.significant()

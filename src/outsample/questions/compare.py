@@ -149,14 +149,14 @@ class Comparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Every criterion's curve over the models, its choice marked; returns the matplotlib Axes."""
-        from outsample.plots import criteria_curves
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import comparison_drawing
 
-        drawn: Axes = criteria_curves(self, ax=ax)
-        return drawn
+        return plotted(comparison_drawing(self), ax)
 
     def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
-        from outsample.report.page import write_report
+        from outsample.view.page import write_report
 
         write_report(self, path, X=X, y=y)
 

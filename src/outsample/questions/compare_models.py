@@ -235,13 +235,14 @@ class ModelComparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The error of every learner with its interval, those that may be the best filled; returns the Axes."""
-        from outsample.plots import learners
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import learners_drawing
 
-        return learners(self, ax)
+        return plotted(learners_drawing(self), ax)
 
     def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
-        from outsample.report.page import write_report
+        from outsample.view.page import write_report
 
         write_report(self, path, X=X, y=y, grouped=self.groups is not None)
 

@@ -258,9 +258,10 @@ class Complexity(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """The values over draws, or the mean of each model; returns the matplotlib Axes."""
-        from outsample.plots.results import complexity as drawn
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import complexity_drawing
 
-        return drawn(self, ax)
+        return plotted(complexity_drawing(self), ax)
 
     def __str__(self) -> str:
         values, errors = np.atleast_1d(self.value), self._errors()

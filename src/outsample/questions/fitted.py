@@ -166,14 +166,15 @@ class Fitted:
 
     def plot(self, ax: Any = None) -> Any:
         """A curve over one parameter, a heat map over two, or the best candidates; returns the matplotlib Axes."""
-        from outsample.plots.searches import search
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import search_drawing
 
         check_is_fitted(self)
-        return search(self, ax)
+        return plotted(search_drawing(self), ax)
 
     def to_html(self, path: str | os.PathLike[str], X: Table | None = None, y: ArrayLike | None = None) -> None:
         """Write a report, one self-contained HTML file; with X and y it warns of what is special about them."""
-        from outsample.report.page import write_report
+        from outsample.view.page import write_report
 
         check_is_fitted(self)
         write_report(self, path, X=X, y=y)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.error_estimate import ErrorEstimate, interval_of, numeral
 from outsample.curve.left_out import LeftOut
-from outsample.curve.words import interval_of
 from outsample.data.tables import Table, split_rows
 from outsample.evidence.rows import split_seed
 from outsample.losses.choice import LossLike
@@ -91,9 +90,10 @@ class LearningCurve:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Both errors over the number of rows, with bars; returns the matplotlib Axes."""
-        from outsample.plots.results import learning_curve as drawn
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import learning_drawing
 
-        return drawn(self, ax)
+        return plotted(learning_drawing(self), ax)
 
     def __str__(self) -> str:
         heads = ("rows", "in-sample", "out-sample", "95 % interval")

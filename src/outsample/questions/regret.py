@@ -126,21 +126,10 @@ class RegretStudy:
 
     def plot(self, ax: Any = None) -> Any:
         """Bars of the regret of every criterion on every data set, with standard errors; returns the Axes."""
-        from matplotlib import pyplot as plt
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import regret_drawing
 
-        from outsample.plots import COLOURS, HATCHES
-
-        axes = plt.subplots(layout="constrained")[1] if ax is None else ax
-        regret, width = self._by_case("regret"), 0.8 / len(self.criteria)
-        errors = self._by_case("regret_error").fillna(0.0)
-        for c, name in enumerate(self.criteria):
-            places = np.arange(len(regret)) + (c - (len(self.criteria) - 1) / 2) * width
-            style = {"color": COLOURS[c % len(COLOURS)], "hatch": HATCHES[c // len(COLOURS) % len(HATCHES)]}
-            axes.bar(places, regret[name], width, yerr=errors[name], label=name, **style)
-        axes.set_xticks(np.arange(len(regret)), self._titles(), rotation=30, ha="right")
-        axes.set_ylabel("regret")
-        axes.legend()
-        return axes
+        return plotted(regret_drawing(self), ax)
 
     def _by_case(self, column: str) -> pd.DataFrame:
         table = self.to_frame()[column].unstack("criterion")

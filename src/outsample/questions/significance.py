@@ -177,9 +177,10 @@ class PermutationTest:
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the statistic on permuted labels, the real one marked; returns the matplotlib Axes."""
-        from outsample.plots import null_distribution
+        from outsample.view.axes import plotted
+        from outsample.view.drawings import null_drawing
 
-        return null_distribution(self, ax)
+        return plotted(null_drawing(self), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""

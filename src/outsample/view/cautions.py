@@ -14,9 +14,9 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.curve.words import joined, without_steps
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
-from outsample.plots.pictures import place_of
 from outsample.questions.significance import PermutationTest
 from outsample.running.arrays import Array
+from outsample.view.drawings import place_of
 
 FEW_ROWS = 100
 # Share of the most frequent class from which classes are called unequal.
