@@ -35,6 +35,6 @@ print(search.curve_.race)
 search.curve_.race.plot()
 
 # %%
-# The record says of every candidate how far behind it was, and how likely it was dropped by mistake:
+# The record says of every candidate why it left, and how far behind it was then:
 
 search.curve_.race.to_frame().head()

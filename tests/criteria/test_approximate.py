@@ -31,7 +31,6 @@ from sklearn.svm import LinearSVC, LinearSVR
 from threadpoolctl import threadpool_limits
 
 import outsample
-from outsample.criteria import approximate
 from outsample.criteria.approximate import ApproximateLeaveOneOut
 from outsample.data.learners import fit, respond
 from outsample.paths.penalised.approximate import FirstSteps, LocalObjective, SharedTable
@@ -370,14 +369,14 @@ def test_rows_without_an_answer_are_in_doubt_and_make_settings_race(scoring, mon
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y, grid = X[:, 0] + rng.normal(size=80), {"alpha": [0.001, 0.1]}
-    answers = approximate._answers
+    answers = outsample.ApproximateLeaveOneOut._answers
 
-    def with_a_hole(problem, models):
-        in_sample, left_out, counts = answers(problem, models)
+    def with_a_hole(criterion, problem, models):
+        in_sample, left_out, counts = answers(criterion, problem, models)
         left_out[-1, 7] = np.inf
         return in_sample, left_out, counts
 
-    monkeypatch.setattr(approximate, "_answers", with_a_hole)
+    monkeypatch.setattr(outsample.ApproximateLeaveOneOut, "_answers", with_a_hole)
     found = outsample.GridSearch(Lasso(), grid, scoring=scoring, criterion="alo", refit=False).fit(X, y)
     assert found.curve_.in_doubt.tolist() == [0, 1]
     assert np.isinf(found.curve_.out_sample).tolist() == [False, True]

@@ -34,7 +34,9 @@ CLASSES = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
 VALUES = np.exp(X[:, 0]) + RNG.random(60)
 
 TAKEN = [
-    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, "rows-and-labels"),
+    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 3, 4, 6, 8]}, "rows-and-labels"),
+    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2, 4]}, "kfold"),
+    (DecisionTreeClassifier(random_state=0), {"max_leaf_nodes": [2]}, "race"),
     (DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 4, 8]}, "kfold"),
     (KNeighborsClassifier(), {"n_neighbors": [1, 5]}, "loo"),
     (make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}, "loo"),
@@ -46,7 +48,7 @@ TAKEN = [
     (ExtraTreesClassifier(30, random_state=0), {"max_features": [1, 2]}, "race"),
     (LogisticRegression(), {"C": [0.1, 1.0]}, "alo"),
     (make_pipeline(StandardScaler(), Lasso()), {"lasso__alpha": [0.01, 0.1]}, "alo"),
-    (HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 5]}, "rows-and-labels"),
+    (HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 3, 5]}, "rows-and-labels"),
     (HistGradientBoostingRegressor(max_leaf_nodes=3, random_state=0), {"max_iter": [2, 5]}, "kfold"),
     (SVC(), {"C": [0.1, 1.0]}, "race"),
     (PoissonRegressor(), {"alpha": [0.1, 1.0]}, "race"),
@@ -68,7 +70,7 @@ def test_what_is_taken_and_its_numbers_against_that_criterion(learner, grid, tak
     if taken != "race":  # which has the estimator's own setting as one more candidate
         scoring = None if y is CLASSES else "r2"
         # Folds of one path judge what they left out together.
-        alike = CrossValidation(10, shuffle=True, pooled=True) if taken == "kfold" else taken
+        alike = CrossValidation(5, shuffle=True, pooled=True) if taken == "kfold" else taken
         alike = RowsAndLabels(20) if taken == "rows-and-labels" and "Tree" in str(learner) else alike
         named = GridSearch(learner, grid, criterion=alike, scoring=scoring, random_state=0).fit(X, y)
         np.testing.assert_array_equal(ours.curve_.out_sample, named.curve_.out_sample)
@@ -109,18 +111,24 @@ def test_episodes_are_kept_to():
     assert search.n_fits_ <= 6 + 2 + 3, "and the own setting on three folds"
 
 
-def test_trees_get_twenty_fits_and_stages_ten():
-    tree = GridSearch(DecisionTreeClassifier(max_depth=2), {"max_leaf_nodes": [2, 4]}, random_state=0).fit(X, CLASSES)
-    assert "20 of them" in tree.curve_.notes[0]
+def test_trees_get_twenty_fits_and_stages_ten_where_five_folds_take_as_many():
+    def note(learner, name, values):
+        return GridSearch(learner, {name: values}, random_state=0).fit(X, CLASSES).curve_.notes[0]
+
+    tree = DecisionTreeClassifier(max_depth=3)
+    assert "20 of them" in note(tree, "max_leaf_nodes", [2, 3, 4, 5, 6])
+    assert "10 of them" in note(tree, "max_leaf_nodes", [2, 3, 4])
+    assert '"kfold"' in note(tree, "max_leaf_nodes", [2, 4])
     stages = HistGradientBoostingClassifier(max_leaf_nodes=3, random_state=0)
-    assert "10 of them" in GridSearch(stages, {"max_iter": [2, 5]}, random_state=0).fit(X, CLASSES).curve_.notes[0]
+    assert "10 of them" in note(stages, "max_iter", [2, 3, 4, 5, 6])
+    assert '"kfold"' in note(stages, "max_iter", [2, 5])
 
 
-@pytest.mark.parametrize("n", [3, 7])
-def test_rows_fewer_than_folds(n):
+@pytest.mark.parametrize(("n", "fits"), [(3, 3 + 1 + 3), (7, 5 + 1)])
+def test_rows_fewer_than_folds_leave_fits_for_the_own_setting(n, fits):
     tree, grid = DecisionTreeRegressor(random_state=0), {"max_leaf_nodes": [2, 3]}
     search = GridSearch(tree, grid, random_state=0).fit(X[:n], VALUES[:n])
-    assert search.n_fits_ == 2 * n + 1  # the estimator's own setting meets the same folds
+    assert search.n_fits_ == fits
 
 
 def test_scores_are_in_the_scale_of_scikit_learns_searches():
@@ -158,9 +166,9 @@ def test_rows_in_doubt_are_left_to_folds_and_all_fits_are_counted():
     separated = (X[:, 0] > 0).astype(int)
     learner = LogisticRegression(C=np.inf, max_iter=5000)
     found = outsample.estimate(learner, X, separated, random_state=0)
-    assert found.criterion == "kfold"
+    assert found.criterion == "race"
     assert "in doubt" in found.notes[0]
-    assert found.n_fits == 1 + 11
+    assert found.n_fits == 1 + 4
 
 
 def test_settings_that_leave_rows_in_doubt_race_and_all_fits_are_counted():
@@ -244,3 +252,42 @@ def test_log_loss_of_a_forest_against_the_rest_of_a_population():
     apart = np.array(found) - truth
     assert abs(apart.mean()) < 3 * apart.std() / np.sqrt(10)
     assert min(found) > 0.3 * min(truth)
+
+
+def _values(n, low, high):
+    return np.logspace(low, high, n).tolist()
+
+
+BUDGET = [
+    (DecisionTreeClassifier(), lambda n: {"max_leaf_nodes": range(2, n + 2)}),
+    (DecisionTreeRegressor(), lambda n: {"max_leaf_nodes": range(2, n + 2)}),
+    (DecisionTreeClassifier(), lambda n: {"min_samples_leaf": range(1, n + 1)}),
+    (DecisionTreeRegressor(), lambda n: {"max_depth": [2, 3][: n - n // 2], "min_samples_leaf": range(1, n // 2 + 2)}),
+    (LogisticRegression(), lambda n: {"C": _values(n, -3, 3)}),
+    (LogisticRegression(C=np.inf, max_iter=20), lambda n: {"tol": _values(n, -9, -3)}),
+    (make_pipeline(StandardScaler(), Lasso()), lambda n: {"lasso__alpha": _values(n, -3, 0)}),
+    (Ridge(), lambda n: {"alpha": _values(n, -3, 3)}),
+    (SVC(), lambda n: {"C": _values(n, -1, 3)}),
+    (SVC(), lambda n: {"gamma": _values(n, -1e-9, 1e-9)}),
+    (KNeighborsClassifier(), lambda n: {"n_neighbors": range(1, n + 1)}),
+    (GaussianNB(), lambda n: {"var_smoothing": _values(n, -9, 0)}),
+    (QuadraticDiscriminantAnalysis(), lambda n: {"reg_param": np.linspace(0, 1, n).tolist()}),
+    (RandomForestClassifier(8), lambda n: {"min_samples_leaf": range(1, n + 1)}),
+    (RandomForestClassifier(50), lambda n: {"min_samples_leaf": range(1, min(n, 12) + 1)}),
+    (HistGradientBoostingRegressor(max_iter=3), lambda n: {"learning_rate": _values(min(n, 12), -2, 0)}),
+    (HistGradientBoostingClassifier(max_leaf_nodes=3), lambda n: {"max_iter": range(1, n + 1)}),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Variables are collinear")
+@pytest.mark.parametrize("n", [1, 2, 4, 12, 40])
+@pytest.mark.parametrize(("learner", "grid"), BUDGET, ids=map(str, range(len(BUDGET))))
+def test_no_search_takes_more_fits_than_five_folds_of_its_grid(learner, grid, n, monkeypatch):
+    """Neither of those that are counted, nor of those that scikit-learn makes, the refit aside."""
+    kind, fits = type(learner[-1] if hasattr(learner, "steps") else learner), []
+    own = kind.fit
+    monkeypatch.setattr(kind, "fit", lambda self, *args, **named: (fits.append(1), own(self, *args, **named))[1])
+    search = GridSearch(learner, grid(n), random_state=0).fit(X, labels(learner))
+    candidates = len(search.cv_results_["params"])
+    assert search.n_fits_ <= 5 * candidates
+    assert len(fits) <= 5 * candidates + 1

@@ -408,6 +408,20 @@ def test_other_rules_choose_among_those_that_remained(table):
     assert record.reason[[params == search.best_params_ for params in record.params].index(True)] == ""
 
 
+@pytest.mark.parametrize("cv", [5, 10])
+@pytest.mark.parametrize("seed", [2, 6, 15, 16])
+def test_nobody_who_left_had_lost_less_than_the_winner_on_the_folds_of_both(seed, cv):
+    X, y = make_regression(150, 6, n_informative=3, noise=60, random_state=seed)
+    grid = {"max_depth": [2, 3, 4, 5, 6], "min_samples_leaf": [1, 3, 6, 10, 15], "max_features": [3, 6]}
+    tree = DecisionTreeRegressor(random_state=0)
+    search = GridSearch(tree, grid, criterion=Race(cv), loss="squared", refit=False).fit(X, y)
+    folds = search.curve_.left_out.fold_risks
+    for theirs in folds.T:
+        both = ~np.isnan(theirs)
+        assert folds[both, search.curve_.race.leader].mean() <= theirs[both].mean() + 1e-9
+    assert search.race_.n_fits <= cv * folds.shape[1]
+
+
 def test_ranks_agree_with_the_course_of_the_race(table):
     X, y = table
     record = raced(X, y).curve_.race
@@ -415,7 +429,7 @@ def test_ranks_agree_with_the_course_of_the_race(table):
     left = record.reason != ""
     assert record.ranks[left].min() > len(record.remaining) - 1
     frame = record.to_frame()
-    assert list(frame.columns) == ["C", "gamma", "n_splits", "reason", "gap", "error", "probability"]
+    assert list(frame.columns) == ["C", "gamma", "n_splits", "reason", "gap", "error"]
     assert "candidates in each round" in str(record)
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
@@ -38,10 +39,10 @@ class ApproximateLeaveOneOut(Criterion):
     columns as rows, and a small penalty or none). Elsewhere every row has an estimate of how far its left-out
     prediction may be off. As long as that may change the risk by more than 0.5 %, the rows with the largest doubts are
     improved: by further Newton steps with the Hessian of all rows, by Newton's method on the other rows, by coordinate
-    descent on the other rows where the penalty has an L1 part, at last by refitting up to ten rows. Fits are counted
-    with the rows that were refitted; steps from the coefficients at hand are not fits. Rows that are still in doubt are
-    counted in `in_doubt` of the curve and named in its notes: where it is zero, the risk was within 1 % of exact
-    leave-one-out on simulated tables of many kinds.
+    descent on the other rows where the penalty has an L1 part, at last by refitting up to `refits` rows. Fits are
+    counted with the rows that were refitted; steps from the coefficients at hand are not fits. Rows that are still in
+    doubt are counted in `in_doubt` of the curve and named in its notes: where it is zero, the risk was within 1 %
+    of exact leave-one-out on simulated tables of many kinds.
 
     Estimates the loss on a new sample of a model fitted to all rows but one; the earlier steps of a pipeline are
     fitted once, to all rows, and not again: a scaler has seen the X of the row left out, but not its label.
@@ -49,6 +50,10 @@ class ApproximateLeaveOneOut(Criterion):
     own class is rarer, and single rows left out are ranked below it.
     `standard_error` is the standard deviation of the left-out losses over √n: it takes them as independent, and its
     interval covers the error averaged over training sets; the error of this one fitted model a little less often.
+
+    Parameters
+    ----------
+    refits : rows of each model that are refitted at most; where more are in doubt, none of them is.
 
     References
     ----------
@@ -66,7 +71,12 @@ class ApproximateLeaveOneOut(Criterion):
     3328.0
     """
 
+    refits: int = 10
+
     name: ClassVar[str] = "alo"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "refits", whole_number("refits", self.refits, 0))
 
     def check(self, problem: Problem) -> None:
         if problem.groups is not None:
@@ -105,12 +115,13 @@ class ApproximateLeaveOneOut(Criterion):
         models = _last_steps(problem)
         if settles_together(problem, models):
             return False
-        _, _, counts = problem.once(RICHEST, lambda: next(results_of(Approximation(problem), [models.richest], 1)))
+        work = Approximation(problem, self.refits)
+        _, _, counts = problem.once((RICHEST, self), lambda: next(results_of(work, [models.richest], 1)))
         return bool(counts[0] > 0)
 
     def _curve(self, problem: Problem) -> RiskCurve:
         models = _last_steps(problem)
-        in_sample, left_out, counts = _answers(problem, models)
+        in_sample, left_out, counts = self._answers(problem, models)
         left_out, unknown = _known_answers(problem, left_out)
         in_doubt = counts[:, 0] + unknown
         table = left_out_losses(problem, left_out, np.arange(problem.n_samples))
@@ -128,28 +139,27 @@ class ApproximateLeaveOneOut(Criterion):
             notes=_doubts(in_doubt),
         )
 
+    def _answers(self, problem: Problem, models: LastSteps) -> tuple[Floats, Array, Rows]:
+        """(in-sample risks, left-out answers, (models, 2) rows left in doubt and refits)."""
+        results, alone = {}, Approximation(problem, self.refits)
+        for k, fitted, left_out in settled_models(problem, models, alone.labels.weight):
+            results[k] = _in_sample(problem, fitted), left_out, np.zeros(2, dtype=np.intp)
+        if problem.knows((RICHEST, self)):
+            fitted, left_out, counts = problem.once((RICHEST, self), tuple)
+            results[len(problem.path) - 1] = _in_sample(problem, fitted), left_out, counts
+        rest = [(k, model) for k, model in enumerate(models) if k not in results]
+        tasks, finished = [model for _, model in rest], problem.finished("approximations", self.refits)
+        for (k, _), result in zip(rest, results_of(alone, tasks, problem.n_jobs, finished), strict=True):
+            fitted, left_out, counts = result
+            results[k] = _in_sample(problem, fitted), left_out, counts
+            problem.progress(len(results), len(problem.path))
+        in_sample, answers, doubts = zip(*(results[k] for k in range(len(results))), strict=True)
+        return np.array(in_sample), np.stack(answers), np.stack(doubts)
+
 
 def _last_steps(problem: Problem) -> LastSteps:
     models: LastSteps = problem.once(LastSteps, lambda: LastSteps(problem))
     return models
-
-
-def _answers(problem: Problem, models: LastSteps) -> tuple[Floats, Array, Rows]:
-    """(in-sample risks, left-out answers, (models, 2) rows left in doubt and refits)."""
-    results, alone = {}, Approximation(problem)
-    for k, fitted, left_out in settled_models(problem, models, alone.labels.weight):
-        results[k] = _in_sample(problem, fitted), left_out, np.zeros(2, dtype=np.intp)
-    if problem.knows(RICHEST):
-        fitted, left_out, counts = problem.once(RICHEST, tuple)
-        results[len(problem.path) - 1] = _in_sample(problem, fitted), left_out, counts
-    rest = [(k, model) for k, model in enumerate(models) if k not in results]
-    tasks, finished = [model for _, model in rest], problem.finished("approximations")
-    for (k, _), result in zip(rest, results_of(alone, tasks, problem.n_jobs, finished), strict=True):
-        fitted, left_out, counts = result
-        results[k] = _in_sample(problem, fitted), left_out, counts
-        problem.progress(len(results), len(problem.path))
-    in_sample, answers, doubts = zip(*(results[k] for k in range(len(results))), strict=True)
-    return np.array(in_sample), np.stack(answers), np.stack(doubts)
 
 
 def _known_answers(problem: Problem, left_out: Array) -> tuple[Array, Rows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -27,19 +28,27 @@ from outsample.paths.trees.best_first import BestFirstTreeClassifier
 from outsample.problem import Problem
 from outsample.running.threads import one_blas_thread
 
-# Random folds, where folds are taken; exact left-out rows may take as many fits of each model where some are in doubt.
+# Folds, where folds are taken, and fits per candidate that nothing here takes more of: five folds chose as well as ten
+# on all tables of docs/suite.md, and are what a search of scikit-learn takes.
+FOLDS = 5
+# Fits to all rows but one that a model may take where approximate leave-one-out leaves as many rows in doubt. With the
+# fit to all rows they leave two fits of five to a race, should other models keep more rows in doubt.
+REFITS = 2
+
 # Models that all come off one fit are judged by folds alone where labels are numbers: there drawn labels make choices
 # worse (1.024 ± .016 times the error of ten folds, folds alone .997 ± .005, on 28 tables), because what a small tree
 # leaves of numbers is seldom noise. Where labels are classes, drawn labels halve the optimism of the estimate and make
 # choices no worse: with ten fits 1.003 ± .010, with twenty .986 ± .009 times the error of ten folds, on 46 tables
-# (benchmarks/tree_criteria.py). Trees, which take little time, get twenty.
-FOLDS = 10
+# (benchmarks/tree_criteria.py). Trees, which take little time, get twenty where there are candidates enough.
 FITS_OF_TREES, FITS_OF_OTHERS = 20, 10
+# Fits beside these: to the real labels, and for the error bar.
+FITS_BESIDE = 2
 
+APPROXIMATE = ApproximateLeaveOneOut(REFITS)
 IN_DOUBT = "approximate leave-one-out left rows in doubt"
 
 # Approximate leave-one-out solves systems of the size of the rows or of the columns, whichever are fewer, times the
-# classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, ten folds are cheaper.
+# classes; beyond this size, and for many classes of few rows each, of which most stay in doubt, folds are cheaper.
 LARGEST_SYSTEM, MOST_CLASSES = 2000, 20
 # Of more settings than these the richest is looked at first: where rows of it are in doubt, the others are spared.
 FEW_SETTINGS = 3
@@ -59,24 +68,27 @@ class Auto(Criterion):
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
                                                                         refits for rows in doubt, `Race` for too many
     one path whose models all come off one fit (trees, stages of        `RowsAndLabels`: twenty fits for all trees, ten
-    boosting), classes                                                  for all stages
-    the same, numbers                                                   `CrossValidation`: ten folds, left-out rows
+    boosting), classes                                                  for all stages, where there are so many
+    the same, numbers                                                   `CrossValidation`: five folds, left-out rows
                                                                         judged together
-    everything else, grids over several of these, rows in groups        `Race`: ten folds, losers are dropped early
+    everything else, grids over several of these, rows in groups        `Race`: five folds, losers are dropped early
     ==================================================================  ================================================
 
     Scores that rank rows, such as the area under the ROC curve, compare only what one model says of them: where rows
     are left out exactly, ten stratified folds are in place of single rows, at no further fit; forests of 80 trees or
     more compare two rows by the trees that saw neither; penalised linear models go over the folds of a race.
 
+    No more fits are planned than five folds of all candidates take, which is what `GridSearchCV` does: where candidates
+    are few, folds serve in place of `RowsAndLabels`.
+
     The notes of the result say in one sentence what was taken and why. Estimates the expected loss on a new sample, in
     the sense of the criterion it takes. In a search the default loss is the estimator's own score, as in scikit-learn.
 
     Parameters
     ----------
-    episodes : fits per path that `RowsAndLabels` spends, at least 4; None for twenty where they are trees, and ten
-        where they are not.
-    race : the race that is run where nothing cheaper serves, with its folds and budgets; None for `Race()`.
+    episodes : fits per path that `RowsAndLabels` spends, at least 4, however few the candidates are; None for twenty
+        where they are trees, and ten where they are not.
+    race : the race that is run where nothing cheaper serves, with its folds and budgets; None for `Race(cv=5)`.
 
     Examples
     --------
@@ -104,45 +116,55 @@ class Auto(Criterion):
     @property
     def race_taken(self) -> Race:
         """The race that is run where nothing cheaper serves."""
-        return Race() if self.race is None else self.race
+        return Race(cv=FOLDS) if self.race is None else self.race
+
+    def _race_after(self, n_fits: int, candidates: int) -> Race:
+        """The same where some of the fits that five folds of the candidates take have been spent."""
+        race, left = self.race_taken, max(1, FOLDS * candidates - n_fits)
+        if n_fits == 0 or race.cv != FOLDS:
+            return race
+        return replace(race, max_fits=left if race.max_fits is None else min(left, race.max_fits))
 
     def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
         """The criterion for problems that are to be compared: one row left out by all of them, or a race."""
-        taken = [self.choice(problem) for problem in problems]
+        taken, n_models = [self.choice(problem) for problem in problems], sum(len(p.path) for p in problems)
         names = {criterion.name for criterion, _ in taken}
         if names <= {LeaveOneOut.name, ApproximateLeaveOneOut.name}:
-            several = sum(len(problem.path) for problem in problems) > 1
-            pairs = zip(problems, taken, strict=True) if several else ()
-            return self._of_single_rows([p for p, (it, _) in pairs if it.name == ApproximateLeaveOneOut.name])
+            pairs = zip(problems, taken, strict=True) if n_models > 1 else ()
+            approximated = [p for p, (it, _) in pairs if it.name == ApproximateLeaveOneOut.name]
+            return self._of_single_rows(approximated, n_models)
         criterion, why = taken[0]
         if names == {OutOfBag.name}:
-            one_fit = len(problems) == 1 and (problems[0].path.from_one_fit or len(problems[0].path) == 1)
+            one_fit = len(problems) == 1 and (problems[0].path.from_one_fit or n_models == 1)
             if not one_fit and self.race_taken.races_over_size(problems):
                 criterion, why = self.race_taken, "forests race over their number of trees, judged out of bag"
         elif len(problems) > 1 and names != {Race.name}:
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
+        elif n_models == 1 and criterion.name == CrossValidation.name:
+            criterion, why = self.race_taken, "of a single candidate no more than folds are needed"
         return criterion, (_note(criterion, why),), 0
 
-    def _of_single_rows(self, approximated: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
-        """Leave-one-out, where the problems that approximate it leave no row in doubt; else a race."""
+    def _of_single_rows(self, approximated: Sequence[Problem], n_models: int) -> tuple[Criterion, tuple[str, ...], int]:
+        """Leave-one-out, where the problems that approximate it leave no row in doubt; else a race of all models."""
         n_fits = 0
         for problem in approximated:
             try:
-                if len(problem.path) > FEW_SETTINGS and ApproximateLeaveOneOut().leaves_richest_in_doubt(problem):
-                    return self.race_taken, (_note(self.race_taken, IN_DOUBT),), n_fits + 1
+                if len(problem.path) > FEW_SETTINGS and APPROXIMATE.leaves_richest_in_doubt(problem):
+                    race = self._race_after(n_fits + 1, n_models)
+                    return race, (_note(race, IN_DOUBT),), n_fits + 1
                 curve = self._approximate(problem)
             except (FitError, ValueError, TypeError):
                 # Whoever cannot be fitted is found, and reported, one by one.
                 continue
             n_fits += curve.n_fits
             if _in_doubt(curve):
-                return self.race_taken, (_note(self.race_taken, IN_DOUBT),), n_fits
+                race = self._race_after(n_fits, n_models)
+                return race, (_note(race, IN_DOUBT),), n_fits
         return self, (), 0
 
     def _approximate(self, problem: Problem) -> RiskCurve:
         """The curve by approximate leave-one-out, computed once."""
-        criterion = ApproximateLeaveOneOut()
-        curve: RiskCurve = problem.once(criterion, lambda: criterion.curve(problem))
+        curve: RiskCurve = problem.once(APPROXIMATE, lambda: APPROXIMATE.curve(problem))
         return curve
 
     def reads_all_off_one_fit(self, problem: Problem) -> bool:
@@ -153,9 +175,14 @@ class Auto(Criterion):
         approximate = criterion.name == ApproximateLeaveOneOut.name
         curve = self._approximate(problem) if approximate else criterion.curve(problem)
         if _in_doubt(curve):
-            criterion, why = _folds(problem), IN_DOUBT
-            folds = criterion.curve(problem)
-            curve = replace(folds, n_fits=folds.n_fits + curve.n_fits)
+            criterion, why = self._race_after(curve.n_fits, len(problem.path)), IN_DOUBT
+            folds, _ = criterion.together([problem])
+            curve = replace(
+                folds,
+                in_sample=curve.in_sample,
+                optimism=folds.out_sample - curve.in_sample,
+                n_fits=folds.n_fits + curve.n_fits,
+            )
         # A model that is judged alone, because others of its path could not be fitted, was in no race.
         return replace(curve, race=None, notes=(_note(criterion, why), *curve.notes))
 
@@ -182,23 +209,51 @@ class Auto(Criterion):
             return self.race_taken, why
         return self.race_taken, "no shortcut is known for this learner"
 
-    def on_one_path(self, problem: Problem) -> RowsAndLabels:
-        return RowsAndLabels(self.episodes or (FITS_OF_TREES if _is_tree(problem) else FITS_OF_OTHERS))
+    def for_one_more(self, problem: Problem, curve: RiskCurve) -> Criterion | None:
+        taken, planned = self._for_one_more(problem, curve)
+        return taken if curve.n_fits + planned <= FOLDS * len(curve) else None
+
+    def _for_one_more(self, problem: Problem, curve: RiskCurve) -> tuple[Criterion, int]:
+        """(what judges a single model as those of a curve were judged, fits that it takes)."""
+        if curve.criterion == OutOfBag.name:
+            return OutOfBag(), 1
+        if curve.criterion in (LeaveOneOut.name, ApproximateLeaveOneOut.name):
+            design, exact = problem.design, curve.criterion == LeaveOneOut.name
+            if design.abilities.leaves_out:
+                of_rows = math.ceil(design.fits_of_rows_left_out(problem.y, problem.response))
+                return LeaveOneOut(), design.fits_per_draw + of_rows
+            return (LeaveOneOut(), problem.n_samples) if exact else (APPROXIMATE, 1 + REFITS)
+        on_one_path = self.on_one_path(problem, len(curve)) if curve.criterion == RowsAndLabels.name else None
+        if on_one_path is not None:
+            return on_one_path, on_one_path.n_folds
+        table = curve.left_out
+        assert table is not None
+        assert table.fold is not None
+        n_folds = int(table.fold.max()) + 1
+        return CrossValidation(n_folds, shuffle=True, pooled=table.fold_risks is None), n_folds
+
+    def on_one_path(self, problem: Problem, n_models: int) -> RowsAndLabels | None:
+        """The criterion for so many models that come off one fit; None where they are too few for its fits."""
+        if self.episodes is not None:
+            return RowsAndLabels(self.episodes)
+        for episodes in (FITS_OF_TREES, FITS_OF_OTHERS) if _is_tree(problem) else (FITS_OF_OTHERS,):
+            if episodes + FITS_BESIDE <= FOLDS * n_models:
+                return RowsAndLabels(episodes)
+        return None
 
     def _table(self, problem: Problem) -> list[tuple[Callable[[Problem], bool], Criterion, str]]:
         """What is taken, the first line that serves."""
-        on_one_path = self.on_one_path(problem)
-        return [
+        on_one_path, one_fit = self.on_one_path(problem, len(problem.path)), "one fit for each fold has all models"
+        lines: list[tuple[Callable[[Problem], bool], Criterion, str]] = [
             (_leaves_out, LeaveOneOut(), "one fit tells exactly what would be predicted for rows left out"),
             (tells_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
-            (_approximates, ApproximateLeaveOneOut(), "Newton steps from one fit per setting leave a row out"),
-            (
-                _one_fit_to_classes,
-                on_one_path,
-                f"one fit has all models, and {on_one_path.episodes} of them are enough",
-            ),
-            (_one_fit, _folds(problem, pooled=True), "one fit for each fold has all models"),
+            (_approximates, APPROXIMATE, "Newton steps from one fit per setting leave a row out"),
+            (_one_fit, CrossValidation(min(FOLDS, problem.n_samples), shuffle=True, pooled=True), one_fit),
         ]
+        if on_one_path is not None:
+            enough = f"one fit has all models, and {on_one_path.episodes} of them are enough"
+            lines.insert(3, (_one_fit_to_classes, on_one_path, enough))
+        return lines
 
 
 def _in_doubt(curve: RiskCurve) -> bool:
@@ -210,11 +265,6 @@ def _note(criterion: Criterion, why: str) -> str:
     return f'criterion "auto" took "{criterion.name}": {why}.'
 
 
-def _folds(problem: Problem, pooled: bool = False) -> Criterion:
-    """Random folds, as many as there are rows at most."""
-    return CrossValidation(min(FOLDS, problem.n_samples), shuffle=True, pooled=pooled)
-
-
 def _leaves_out(problem: Problem) -> bool:
     """Whether left-out predictions are exact and free, or take no more fits than folds would."""
     if not _knows_left_out(problem):
@@ -224,7 +274,7 @@ def _leaves_out(problem: Problem) -> bool:
         fold = splits.fold_of_rows(problem.n_samples)
         return fold is not None and left_out_predictions(problem, fold) is not None
     with one_blas_thread:
-        fits = problem.design.fits_of_rows_left_out(problem.y, problem.response)
+        fits = problem.design.fits_of_rows_left_out(problem.y, problem.response) + problem.design.fits_per_draw
     return fits <= FOLDS * len(problem.path)
 
 
@@ -243,7 +293,7 @@ def _approximates(problem: Problem) -> bool:
     classes = problem.target.n_classes or 0
     system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)
     small = system <= LARGEST_SYSTEM and classes <= MOST_CLASSES
-    return small and problem.target.n_outputs == 1 and _accepts(ApproximateLeaveOneOut(), problem)
+    return small and problem.target.n_outputs == 1 and _accepts(APPROXIMATE, problem)
 
 
 def _accepts(criterion: Criterion, problem: Problem) -> bool:

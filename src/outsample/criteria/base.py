@@ -106,8 +106,8 @@ class Criterion(ABC):
         """Whether it is known that one fit tells about rows left out by all models, so that one more costs little."""
         return False
 
-    def on_one_path(self, problem: Problem) -> Criterion:
-        """What judges classes along a path whose models come off one fit; itself, unless it takes other criteria."""
+    def for_one_more(self, problem: Problem, curve: RiskCurve) -> Criterion | None:
+        """What judges a single model on the rows and folds of a curve; None where it takes more fits than there are."""
         return self
 
     def check(self, problem: Problem) -> None:  # noqa: B027 — most criteria serve every problem

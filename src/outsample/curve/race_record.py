@@ -1,4 +1,4 @@
-"""What happened in a race: who was dropped when, by how much, and how likely that was a mistake."""
+"""What happened in a race: who was dropped when, and by how much."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REMAINED, WORSE, ALIKE, CLOSE, FAILED, UNTRIED = "", "worse", "alike", "close", "failed", "untried"
 """Why a candidate is no longer in a race; the empty string where it still is."""
 
-_COLUMNS = ("n_splits", "reason", "gap", "error", "probability")
+_COLUMNS = ("n_splits", "reason", "gap", "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,6 @@ class RaceRecord:
     gap : (candidates,) mean difference to the leader's losses on the rows that both were tested on, when the candidate
         left or the race ended; positive is worse, nan where nothing is known.
     error : (candidates,) standard error of `gap` around the mean over all rows of all folds.
-    probability : (candidates,) of being better than the leader after all folds.
     risk : (rounds, candidates) mean loss over the rows of all rounds so far; nan once a candidate had left.
     order : (rounds,) the fold of each round, or the trees of each forest after it.
     leader : the candidate that won.
@@ -52,7 +51,6 @@ class RaceRecord:
     reason: NDArray[np.str_]
     gap: Floats
     error: Floats
-    probability: Floats
     risk: Floats
     order: Rows
     leader: int

@@ -31,8 +31,6 @@ from outsample.running.units import fingerprint
 # Doubts of all rows together are reduced to this share of the risk, of which in `benchmarks/alo_study.py` the true
 # error is a fraction.
 TOLERANCE = 0.005
-# More rows than this are not refitted: for that price ten folds give an answer without doubts.
-REFITS_AT_MOST = 10
 # Huber's scale is zero where it is this share of the spread of y.
 LEAST_SCALE = 1e-4
 
@@ -112,9 +110,15 @@ def _numbers(X: Any, tail: Any) -> Any:
 
 
 class Approximation:
-    """Fits one model and leaves every row out of it; picklable."""
+    """Fits one model and leaves every row out of it; picklable.
 
-    def __init__(self, problem: Problem) -> None:
+    Parameters
+    ----------
+    refits : where more rows than these are in doubt, none is refitted: for that price folds answer without doubts.
+    """
+
+    def __init__(self, problem: Problem, refits: int) -> None:
+        self.refits = refits
         self.y, self.weight, self.response = named_labels(problem), problem.weight, problem.response
         self.loss = problem.loss
         weight = np.ones(problem.n_samples) if problem.weight is None else problem.weight
@@ -226,7 +230,7 @@ class _LeftOutOfModel:
         """(left-out answers, (rows left in doubt, refits))."""
         rows = self._worst(np.sum([self._improved(part) for part in self._parts], axis=0))
         answers = self._answers([part.predictors for part in self._parts])
-        if len(rows) > REFITS_AT_MOST:
+        if len(rows) > self._asked.refits:
             return answers, np.array([len(rows), 0])
         for row in rows:
             answers[row] = self._asked.refitted(tail, X, int(row))
@@ -238,7 +242,7 @@ class _LeftOutOfModel:
         for left, (improve, cost) in zip(range(len(part.improvements))[::-1], part.improvements, strict=True):
             rows = self._worst(doubts)
             rows, affordable = rows[~self._alone[rows]], max(1, int(part.work // cost))
-            if left == 0 and len(rows) > affordable + REFITS_AT_MOST:
+            if left == 0 and len(rows) > affordable + self._asked.refits:
                 # The last and dearest improvement of some of them would not end the doubt.
                 break
             rows = rows[:affordable]

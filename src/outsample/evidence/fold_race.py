@@ -57,13 +57,28 @@ class FoldRace(RaceRun):
         self.writes_losses = self._known.judges[0].writes_losses
         self.spent = float(self._known.n_fits)
         self._weights = [self._weight(fold) for fold in order]
+        self._of_paths: dict[tuple[int, int], Lap] = {}
 
     def _laps(self, entrants: list[int], r: int, alive: Rows) -> Iterator[tuple[int, Lap | FitError]]:
         fold = int(self.rounds[r])
         yield from ((e, self._known.lap(e, fold)) for e in entrants if e in self._known)
-        refitted = [e for e in entrants if e not in self._known]
-        needed = {e: self._needed(e, alive) for e in refitted}
+        needed = {e: self._needed(e, alive) for e in entrants if e not in self._known}
+        # A fit of a path has told of models, too, that had left and come back.
+        told = {e: self._of_paths[e, fold] for e in needed if self._has_told(e, fold, needed[e])}
+        yield from ((e, (np.array(0), *lap[1:])) for e, lap in told.items())
+        for e, found in self._refitted({e: n for e, n in needed.items() if e not in told}, fold):
+            if not isinstance(found, FitError) and len(self.entrants[e].candidates) > 1:
+                self._of_paths[e, fold] = found
+            yield e, found
+
+    def _has_told(self, e: int, fold: int, needed: int) -> bool:
+        """Whether so many models of an entrant have been tested on a fold."""
+        return (e, fold) in self._of_paths and len(self._of_paths[e, fold][1]) >= needed
+
+    def _refitted(self, needed: Mapping[int, int], fold: int) -> Iterator[tuple[int, Lap | FitError]]:
+        refitted = list(needed)
         kept = _KeptLaps({e: self.entrants[e].problem for e in refitted}, fold, self.splits)
+        kept.laps = {e: lap for e, lap in kept.laps.items() if len(lap[1]) >= needed[e]}
         yield from kept.laps.items()
         missing, n_jobs = [e for e in refitted if e not in kept.laps], self.problem.n_jobs
         units = [tuple(missing[i] for i in unit) for unit in dealt([self._fits.keys(e) for e in missing], n_jobs)]

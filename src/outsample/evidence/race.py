@@ -2,7 +2,8 @@
 
 A round is a fold that all are tested on (`evidence.fold_race`), or more trees for every forest (`evidence.size_race`).
 The numbers of a candidate never depend on the others: folds, and the seeds of learners, are the same for all, and a
-candidate that is dropped keeps the numbers it had.
+candidate that is dropped keeps the numbers it had. None of those dropped has lost less than the winner in the rounds
+that both went through: who has comes back.
 """
 
 from __future__ import annotations
@@ -191,6 +192,12 @@ class RaceRun(ABC):
                 break
         if leader < 0:
             raise next(iter(self.failures.values()))
+        n_left = len(alive)
+        alive, leader = self._with_returned(alive, leader)
+        if len(alive) > n_left:
+            self._ended += (
+                f"; {len(alive) - n_left} that had left came back, because the winner had lost more than they"
+            )
         self._reason[alive] = REMAINED
         n_rounds = 1 + max(np.flatnonzero(~np.isnan(self._risk_by_round).all(axis=1)), default=-1)
         ended = self._why_budget() or self._ended
@@ -205,7 +212,6 @@ class RaceRun(ABC):
             reason=self._reason,
             gap=self._gap,
             error=self._error,
-            probability=self._chance,
             risk=self._risk_by_round[:n_rounds],
             order=self.rounds[:n_rounds],
             leader=leader,
@@ -235,6 +241,39 @@ class RaceRun(ABC):
                 self._ended = over
                 break
         return alive, leader
+
+    def _with_returned(self, alive: Rows, leader: int) -> tuple[Rows, int]:
+        """(those that remain, the best of them) when nobody who left has lost less than the winner where both were.
+
+        Who has goes through further rounds until it has lost more, or has been through all that the winner has.
+        """
+        last = len(self.values[leader]) - 1
+        while not self._budget_ended:
+            ahead = self._ahead(alive, leader)
+            if not len(ahead):
+                break
+            rounds = np.array([len(self.values[c]) for c in ahead])
+            back, r = ahead[rounds == rounds.min()], int(rounds.min())
+            if r > last:
+                alive = np.sort(np.concatenate([alive, back]))
+                leader = int(alive[self._compare(alive, last).leader])
+                continue
+            self._budget_ended = self._budget_used(self._cost(self._needing(back, r), r))
+            if not self._budget_ended:
+                self._extend(back, r)
+            for c in self._tested(back, r):
+                pair = standings(*self._seen(np.array([c, leader]), r))
+                self._gap[c], self._error[c] = pair.gap[0], pair.error[0]
+                self._risk_by_round[r, c] = self._risk_by_round[r, leader] + pair.risk[0] - pair.risk[1]
+        return alive, leader
+
+    def _ahead(self, alive: Rows, leader: int) -> Rows:
+        """The candidates that left, and had lost less than the leader until then."""
+        met = np.sum(~np.isnan(self._risk_by_round), axis=0)
+        met[alive] = 0
+        met[list(self.failures)] = 0
+        left = np.flatnonzero(met)
+        return np.asarray(left[self._risk_by_round[met[left] - 1, left] < self._risk_by_round[met[left] - 1, leader]])
 
     def _tested(self, alive: Rows, r: int) -> Rows:
         """The candidates that were tested in round r; those that could not be fitted have left."""

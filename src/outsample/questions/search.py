@@ -88,7 +88,7 @@ class GridSearch(Search, GridSearchCV):  # type: ignore[misc]
         `honest_score_`.
     honest_score_ : the error of the chosen model corrected for having chosen it, with its interval: by `honest`, else
         from the losses of rows left out, without further fits; there is none where no rows were left out.
-    race_ : who was dropped when, by how much, and how likely that was a mistake (with criterion "race").
+    race_ : who was dropped when, and by how much (with criterion "race").
     oracle_terms_ : the terms of the oracle inequality (with rule "penalized").
     n_fits_ : fits spent before the final refit, those for the estimator's own setting (see `verdict_`) included.
     path_ : name of the path or paths that served.

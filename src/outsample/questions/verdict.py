@@ -42,23 +42,9 @@ def plausible_positions(outcome: Outcome, groups: Array | None, chosen: int | No
     AttributeError
         Where no rows were left out, so that there is nothing to compare candidates by, row by row.
     """
-    places = np.flatnonzero(_plausible(_all_that_is_known(outcome), groups))
+    places = np.flatnonzero(_plausible(outcome.curve, groups))
     positions = set(outcome.positions[places].tolist()) | ({chosen} if chosen is not None else set())
     return np.array(sorted(positions), dtype=np.intp)
-
-
-def _all_that_is_known(outcome: Outcome) -> RiskCurve:
-    """The curve; where a race dropped the estimator's own setting, with what that lost on the other folds too."""
-    curve, own, table = outcome.curve, outcome.reference, outcome.curve.left_out
-    if own is None or own.losses is None or outcome.default is None or table is None or table.losses is None:
-        return curve
-    model = outcome.model_at(outcome.default)
-    met = ~np.isnan(table.losses[model])
-    if not np.array_equal(own.losses[0, met], table.losses[model, met]):
-        return curve
-    losses = table.losses.copy()
-    losses[model] = own.losses[0]
-    return replace(curve, left_out=replace(table, losses=losses))
 
 
 def _plausible(curve: RiskCurve, groups: Array | None) -> Chosen:
@@ -263,7 +249,7 @@ def _about_drop(found: Found, place: int, name: str) -> str:
     """How a candidate left a race, where no more is known of it; empty where more is."""
     curve, model = found.curve, found.outcome.model_at(place)
     race = curve.race
-    if not isinstance(race, RaceRecord) or found.outcome.reference is not None or race.reason[model] == REMAINED:
+    if not isinstance(race, RaceRecord) or race.reason[model] == REMAINED:
         return ""
     amount = f"{numeral(float(race.gap[model]), 2)} ± {numeral(float(race.error[model]), 2)} ({curve.loss.name})"
     n = int(race.n_splits[model])
