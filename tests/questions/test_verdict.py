@@ -526,7 +526,9 @@ def test_an_own_setting_that_was_rejected_is_said_to_be_so(table, estimator, gri
 
 
 def test_an_own_setting_beside_the_grid_that_is_rejected_is_said_to_be_so(table):
-    assert "(C=-1.0) was rejected: it cannot be fitted" in verdict(SVC(C=-1.0), {"C": [1.0, 2.0, 3.0]}, table)
+    assert "(max_depth=-1) was rejected: it cannot be fitted" in verdict(
+        DecisionTreeClassifier(max_depth=-1), {"max_depth": range(1, 12)}, table
+    )
 
 
 def test_no_edge_is_named_where_nothing_can_become_better():
