@@ -40,6 +40,7 @@ import outsample
 
 FOREST = {"max_features": [0.2, 0.5, 1.0], "min_samples_leaf": [1, 3, 10]}
 BOOSTING = {"learning_rate": [0.03, 0.1, 0.3], "max_leaf_nodes": [4, 15, 31]}
+SHAPES = {"max_depth": [2, 3, 5, 8], "min_samples_leaf": [1, 3, 10]}
 SUPPORT = np.logspace(-2, 2, 5)
 LEAVES, NEIGHBORS = {"max_leaf_nodes": range(2, 51)}, range(1, 41)
 
@@ -54,6 +55,10 @@ FAMILIES: dict[str, dict[str, tuple[Any, dict[str, Any]]]] = {
     "tree": {
         "classification": (DecisionTreeClassifier(random_state=0), LEAVES),
         "regression": (DecisionTreeRegressor(random_state=0), LEAVES),
+    },
+    "two-parameter tree": {
+        "classification": (DecisionTreeClassifier(random_state=0), SHAPES),
+        "regression": (DecisionTreeRegressor(random_state=0), SHAPES),
     },
     "knn": {
         "classification": scaled(KNeighborsClassifier(), n_neighbors=NEIGHBORS),

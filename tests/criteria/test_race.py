@@ -376,7 +376,7 @@ def test_a_round_that_time_cuts_short_does_not_count(table, monkeypatch):
     search = raced(X, y, grid=whole, criterion=Race(FOLDS, confidence=1 - 1e-12, tolerance=0, max_seconds=12))
     assert "max_seconds=12" in search.race_.ended
     assert set(search.race_.reason) == {""}
-    assert set(search.cv_results_["n_splits"]) == {1, 2}
+    assert set(search.cv_results_["n_splits"]) == {1}
     np.testing.assert_array_equal(np.isnan(search.race_.risk), False)
 
 
@@ -416,10 +416,42 @@ def test_nobody_who_left_had_lost_less_than_the_winner_on_the_folds_of_both(seed
     tree = DecisionTreeRegressor(random_state=0)
     search = GridSearch(tree, grid, criterion=Race(cv), loss="squared", refit=False).fit(X, y)
     folds = search.curve_.left_out.fold_risks
-    for theirs in folds.T:
-        both = ~np.isnan(theirs)
-        assert folds[both, search.curve_.race.leader].mean() <= theirs[both].mean() + 1e-9
+    assert nobody_had_lost_less(search)
     assert search.race_.n_fits <= cv * folds.shape[1]
+
+
+def nobody_had_lost_less(search):
+    """Than the winner, on the folds that both were tested on."""
+    folds, leader = search.curve_.left_out.fold_risks, search.curve_.race.leader
+    both = [~np.isnan(theirs + folds[:, leader]) for theirs in folds.T]
+    assert folds.shape[1] == len(search.cv_results_["params"])
+    return all(
+        folds[met, leader].mean() <= theirs[met].mean() + 1e-9
+        for theirs, met in zip(folds.T, both, strict=True)
+        if met.any()
+    )
+
+
+@pytest.mark.parametrize("batch_size", [None, 20])
+@pytest.mark.parametrize("seed", [2, 6])
+def test_nor_where_a_budget_ended_it(seed, batch_size, monkeypatch):
+    X, y = make_regression(150, 6, n_informative=3, noise=60, random_state=seed)
+    grid = {"max_depth": [2, 3, 4, 5, 6], "min_samples_leaf": [1, 3, 6, 10, 15], "max_features": [3, 6]}
+    tree = DecisionTreeRegressor(random_state=0)
+
+    def search(**budget):
+        race = Race(10, batch_size=batch_size, **budget)
+        return GridSearch(tree, grid, criterion=race, loss="squared", refit=False).fit(X, y)
+
+    whole = search().n_fits_
+    for fits in range(30, whole, 23):
+        cut = search(max_fits=fits)
+        assert cut.n_fits_ <= fits
+        assert nobody_had_lost_less(cut)
+    clock = iter(range(10**6))
+    monkeypatch.setattr("outsample.evidence.race.time.perf_counter", lambda: next(clock))
+    for seconds in range(60, 2 * whole, 61):
+        assert nobody_had_lost_less(search(max_seconds=seconds))
 
 
 def test_ranks_agree_with_the_course_of_the_race(table):
@@ -717,9 +749,11 @@ def stages_of_fits(patch):
     """A list that gets the number of stages of every boosting that is fitted."""
     stages, original = [], HistGradientBoostingClassifier.fit
 
-    def fit(self, *arguments, **named):
-        stages.append(self.max_iter)
-        return original(self, *arguments, **named)
+    def fit(self, X, *arguments, **named):
+        # Without a table nothing is fitted: scikit-learn is asked whether it takes the parameters.
+        if X is not None:
+            stages.append(self.max_iter)
+        return original(self, X, *arguments, **named)
 
     patch.setattr(HistGradientBoostingClassifier, "fit", fit)
     return stages

@@ -42,7 +42,8 @@ class Race(Criterion):
     left; when nobody is better than guessing after three folds or more, as many as it takes to notice; or when little
     is expected to be lost by taking the leader now in place of the answer of all folds: together with what was given
     away, less than `tolerance` of the leader's risk (of a score, of what is missing to the best one). Whoever left and
-    had lost less than the winner in the rounds that both went through comes back, as long as that is so. Models of one
+    had lost less than the winner in the rounds that both went through comes back, as long as that is so; where a budget
+    does not allow it, the last round counts at whose end nobody had to, and what came later is forgotten. Models of one
     path come off one fit per fold, and boosting is fitted to no more stages than those in the race have, so that only
     parameters that are refitted cost; steps that ignore y, and matrices of kernels, are made once per fold for all
     candidates that have the same. Of candidates that lose alike the simplest is kept. Estimates the error of a model

@@ -104,6 +104,10 @@ class FoldRace(RaceRun):
     def _note_risk(self, candidate: int, r: int, risk: float) -> None:
         self.risks[self.rounds[r], candidate] = risk
 
+    def _forget(self, n_rounds: int) -> None:
+        super()._forget(n_rounds)
+        self.risks[self.rounds[n_rounds:]] = np.nan
+
     def _amounts(self) -> Rows:
         return np.asarray(np.sum(~np.isnan(self.risks), axis=0))
 

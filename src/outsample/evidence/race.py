@@ -194,7 +194,9 @@ class RaceRun(ABC):
             raise next(iter(self.failures.values()))
         n_left = len(alive)
         alive, leader = self._with_returned(alive, leader)
-        if len(alive) > n_left:
+        if self._budget_ended:
+            alive, leader = self._settled(alive)
+        elif len(alive) > n_left:
             self._ended += (
                 f"; {len(alive) - n_left} that had left came back, because the winner had lost more than they"
             )
@@ -249,11 +251,11 @@ class RaceRun(ABC):
         """
         last = len(self.values[leader]) - 1
         while not self._budget_ended:
-            ahead = self._ahead(alive, leader)
+            met = self._rounds_met()
+            ahead = self._ahead(np.setdiff1d(np.flatnonzero(met), alive), met, leader)
             if not len(ahead):
                 break
-            rounds = np.array([len(self.values[c]) for c in ahead])
-            back, r = ahead[rounds == rounds.min()], int(rounds.min())
+            back, r = ahead[met[ahead] == met[ahead].min()], int(met[ahead].min())
             if r > last:
                 alive = np.sort(np.concatenate([alive, back]))
                 leader = int(alive[self._compare(alive, last).leader])
@@ -267,13 +269,39 @@ class RaceRun(ABC):
                 self._risk_by_round[r, c] = self._risk_by_round[r, leader] + pair.risk[0] - pair.risk[1]
         return alive, leader
 
-    def _ahead(self, alive: Rows, leader: int) -> Rows:
-        """The candidates that left, and had lost less than the leader until then."""
-        met = np.sum(~np.isnan(self._risk_by_round), axis=0)
-        met[alive] = 0
+    def _ahead(self, left: Rows, met: Rows, leader: int) -> Rows:
+        """Those of some candidates that had lost less than the leader in the rounds that they met."""
+        risk = self._risk_by_round
+        return np.asarray(left[risk[met[left] - 1, left] < risk[met[left] - 1, leader]])
+
+    def _rounds_met(self) -> Rows:
+        """(candidates,) rounds in which each was compared; 0 of those that failed."""
+        met: Rows = np.sum(~np.isnan(self._risk_by_round), axis=0)
         met[list(self.failures)] = 0
-        left = np.flatnonzero(met)
-        return np.asarray(left[self._risk_by_round[met[left] - 1, left] < self._risk_by_round[met[left] - 1, leader]])
+        return met
+
+    def _settled(self, alive: Rows) -> tuple[Rows, int]:
+        """(those that remain, the best of them) where a budget allows nobody to come back.
+
+        The last round counts whose best candidate had lost less than all that left before; what came later is
+        forgotten, so that all is comparable that is kept.
+        """
+        met = self._rounds_met()
+        for n_rounds in range(met.max(), 0, -1):
+            here, before = np.flatnonzero(met >= n_rounds), np.flatnonzero((met > 0) & (met < n_rounds))
+            leader = int(here[np.argmin(self._risk_by_round[n_rounds - 1, here])])
+            if not len(self._ahead(before, met, leader)):
+                break
+        self._forget(n_rounds)
+        alive = np.union1d(alive, np.append(np.flatnonzero(met > n_rounds), leader))
+        self._compare(np.intersect1d(alive, here), n_rounds - 1)
+        return alive, leader
+
+    def _forget(self, n_rounds: int) -> None:
+        """Keep only what so many rounds have told."""
+        self._risk_by_round[n_rounds:] = np.nan
+        for values in self.values:
+            del values[n_rounds:]
 
     def _tested(self, alive: Rows, r: int) -> Rows:
         """The candidates that were tested in round r; those that could not be fitted have left."""
@@ -376,7 +404,8 @@ class RaceRun(ABC):
             return
         cost, risks, values = lap
         self.spent += float(cost)
-        self.problem.progress(self.n_fits, max(self.n_fits, len(self.entrants) * len(self.rounds)))
+        planned, limit = len(self.entrants) * len(self.rounds), self.rules.max_fits
+        self.problem.progress(self.n_fits, max(self.n_fits, planned if limit is None else min(planned, limit)))
         for c, risk, losses in zip(candidates, risks, values, strict=False):
             if c in alive and len(self.values[c]) == r:
                 self.values[c].append(losses)

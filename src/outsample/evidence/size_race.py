@@ -73,6 +73,7 @@ class SizeRace(RaceRun):
         n = len(self.params)
         self.trees, self.full = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
         self.found: list[Unseen | None] = [None] * n
+        self._told: list[list[tuple[int, Unseen]]] = [[] for _ in range(n)]
         self._states: dict[int, State] = {}
         self._renewed()
 
@@ -129,7 +130,8 @@ class SizeRace(RaceRun):
             self._keep(e, state)
         for k, (asked, _, place) in enumerate(points):
             c = int(entrant.candidates[place])
-            self.found[c], self.trees[c] = Unseen(*(array[k : k + 1] for array in unseen)), asked
+            self._told[c].append((asked, Unseen(*(array[k : k + 1] for array in unseen))))
+            self.trees[c], self.found[c] = self._told[c][-1]
         found = [self.found[int(c)] for c in entrant.candidates]
         risks = np.array([np.nan if it is None else float(it.risk[0]) for it in found])
         nothing = np.full(self.problem.n_samples, np.nan)
@@ -176,6 +178,12 @@ class SizeRace(RaceRun):
         for entrant in self.entrants:
             shared[entrant.candidates] = len(np.intersect1d(alive, entrant.candidates)) > 1
         return np.asarray(same & ~(shared[alive] & (self.trees[alive] < self.full[alive])))
+
+    def _forget(self, n_rounds: int) -> None:
+        super()._forget(n_rounds)
+        for c, told in enumerate(self._told):
+            del told[n_rounds:]
+            self.trees[c], self.found[c] = told[-1] if told else (0, None)
 
     def _amounts(self) -> Rows:
         return self.trees

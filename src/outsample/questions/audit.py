@@ -70,7 +70,7 @@ class Audit:
     >>> X, y = np.zeros((20, 1)), np.repeat([0, 1], 10)
     >>> result = audit(lambda X, y: 0.0, X, y)
     >>> result.reported, result.optimism, result.honest
-    (0.0, 0.5, np.False_)
+    (0.0, 0.5, False)
     """
 
     reported: float

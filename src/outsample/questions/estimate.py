@@ -69,7 +69,7 @@ def estimate(
     >>> low < result.out_sample < high
     True
     >>> result.criterion, result.n_fits
-    ('rows-and-labels', 22)
+    ('kfold', 6)
     """
     chosen = as_criterion(criterion)
     if is_lazy(X):
