@@ -214,6 +214,12 @@ def test_percentile_rule_with_unequal_weights_in_any_unit_against_two_loops():
             assert percentile(found) == weighted_percentile(losses, weight)
 
 
+def test_sums_that_differ_by_rounding_have_the_simplest_first():
+    losses = np.random.default_rng(4).random(9)
+    assert percentile(with_losses(np.stack([losses * (1 + 5e-13), losses]))) == 0
+    assert percentile(with_losses(np.stack([losses * (1 + 1e-9), losses]))) == 1
+
+
 def test_percentile_rule_compares_models_on_the_rows_that_all_left_out():
     rng = np.random.default_rng(3)
     for _ in range(20):
