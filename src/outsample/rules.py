@@ -9,7 +9,6 @@ are. `oracle_terms` gives the terms of the inequality for its expected error.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from outsample.bounds.record import ORDERED, SAME_FIT, Certificate
 from outsample.checks import entry, probability, whole_number
+from outsample.curve.result import table_in_html
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.losses.base import RELATIVE_ROUNDING
 from outsample.running.arrays import Floats
@@ -384,15 +384,12 @@ class OracleTerms:
 
     def _repr_html_(self) -> str:
         names = ("approximation", "complexity", "log_term", "total", "penalized")
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *names))
-        body = "".join(
-            f"<tr><td>{k}{' (chosen)' if k == self.chosen else ''}</td>"
-            + "".join(f"<td>{getattr(self, name)[k]:.4g}</td>" for name in names)
-            + "</tr>"
+        rows = [
+            [f"{k} (chosen)" if k == self.chosen else str(k), *(f"{getattr(self, name)[k]:.4g}" for name in names)]
             for k in range(len(self.penalized))
-        )
+        ]
         basis = f"remainder {self.remainder:.4g}; m = {self.size.m:.4g}: {self.size.source}"
-        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(basis)}</p>"
+        return table_in_html(["model", *(name.replace("_", " ") for name in names)], rows, below=basis)
 
 
 def oracle_terms(curve: RiskCurve, *, m: float | None = None, fast: bool = False) -> OracleTerms:

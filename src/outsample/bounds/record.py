@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from outsample.checks import probability, whole_number
+from outsample.curve.result import Result
 from outsample.docstrings import Thing, described
 from outsample.running.arrays import Bools, Floats
 
@@ -56,7 +56,7 @@ OUT_SAMPLE_ERROR = "out-sample error"
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Result):
     """An upper bound that holds with probability at least 1 − delta over data sets, and what has to be true for it.
 
     Attributes
@@ -101,6 +101,11 @@ class Certificate:
     m: float = math.nan
     gamma: float = math.nan
 
+    told: ClassVar[str] = (
+        "value in_sample gap printed risk n delta m gamma bounds theorem fit setting "
+        "proved not_proved vacuous assumptions"
+    )
+
     @property
     def proved(self) -> bool:
         """Whether all that the theorem assumes of the procedure is known to be true."""
@@ -137,17 +142,12 @@ class Certificate:
         theorem = f"{self.theorem}; for all {k} models at once"
         return replace(self, value=value, gap=value - self.in_sample, printed=value, theorem=theorem)
 
-    def __float__(self) -> float:
-        return float(self.value)
-
     def to_dict(self) -> dict[str, Any]:
         """The numbers and words as plain Python values."""
-        numbers = {
-            name: np.asarray(getattr(self, name)).tolist() for name in ("value", "in_sample", "gap", "printed", "risk")
-        }
-        names = ("n", "delta", "m", "gamma", "bounds", "theorem", "fit", "setting", "proved", "not_proved")
-        words = {name: getattr(self, name) for name in names}
-        return numbers | words | {"vacuous": np.asarray(self.vacuous).tolist(), "assumptions": dict(self.assumptions)}
+        return super().to_dict() | {"not_proved": self.not_proved}
+
+    def __float__(self) -> float:
+        return float(self.value)
 
     def __str__(self) -> str:
         values = ", ".join(f"{v:.4g}" for v in np.ravel(self.value))
@@ -158,10 +158,6 @@ class Certificate:
             f"by {self.theorem}, n = {self.n}; the fit: {self.fit}\n"
             f"takes for granted {self.setting}\n" + (f"not proved here: {said}" if said else "proved")
         )
-
-    def _repr_html_(self) -> str:
-        first, *rest = (html.escape(line) for line in str(self).splitlines())
-        return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
 WORDS = {

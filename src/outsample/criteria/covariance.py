@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.labels import Permutation
+from outsample.curve.result import Result
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.tables import Table
 from outsample.evidence.references import choose_reference, drawn_optimism, error_around
@@ -122,20 +123,14 @@ def _exact_optimism(problem: Problem, reference: Reference) -> Floats | None:
 
 
 @dataclass(frozen=True, eq=False)
-class DegreesOfFreedom:
+class DegreesOfFreedom(Result):
     """Generalised degrees of freedom, (models,) each: Σ_i cov(y_i, ŷ_i)/σ²; and the noise variance σ²."""
 
     value: Floats
     monte_carlo_error: Floats
     variance: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain Python values."""
-        return {
-            "value": self.value.tolist(),
-            "monte_carlo_error": self.monte_carlo_error.tolist(),
-            "variance": self.variance,
-        }
+    told: ClassVar[str] = "value monte_carlo_error variance"
 
 
 def generalized_degrees_of_freedom(

@@ -9,10 +9,9 @@ a larger h.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, is_classifier
 
 from outsample.checks import number_of_jobs, whole_number
+from outsample.curve.result import Result
 from outsample.data.learners import check_learner
 from outsample.data.tables import Table, as_table, n_rows, rows
 from outsample.paths.base import Path
@@ -50,7 +50,7 @@ def discrepancy_shape(tau: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectiveVC:
+class EffectiveVC(Result):
     """A measured VC dimension.
 
     Attributes
@@ -72,6 +72,8 @@ class EffectiveVC:
     lower_bound: bool
     n_fits: int
 
+    told: ClassVar[str] = "value standard_error lower_bound n_fits sizes discrepancy monte_carlo_error fitted"
+
     @property
     def fitted(self) -> Floats:
         """Φ(l/h) at the sizes measured."""
@@ -79,13 +81,6 @@ class EffectiveVC:
 
     def __float__(self) -> float:
         return self.value
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain Python values."""
-        arrays = ("sizes", "discrepancy", "monte_carlo_error", "fitted")
-        numbers = {name: getattr(self, name).tolist() for name in arrays}
-        plain = ("value", "standard_error", "lower_bound", "n_fits")
-        return {name: getattr(self, name) for name in plain} | numbers
 
     def __str__(self) -> str:
         sign = "≥" if self.lower_bound else "="
@@ -96,9 +91,6 @@ class EffectiveVC:
             f"from the discrepancy on random labels at {len(self.sizes)} sizes up to {2 * self.sizes[-1]} rows; "
             f"largest misfit {misfit:.2g}"
         )
-
-    def _repr_html_(self) -> str:
-        return "<p>" + "<br>".join(html.escape(line) for line in str(self).splitlines()) + "</p>"
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the measured discrepancies and the curve fitted to them; returns the Axes."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from scipy import stats
 
 from outsample.checks import one_of, probability
+from outsample.curve.result import Result
 from outsample.curve.shapes import shaped_interval
 from outsample.running.arrays import Floats
 
@@ -41,7 +42,7 @@ def numeral(value: float, digits: int = 4) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorEstimate:
+class ErrorEstimate(Result):
     """The error of one model on new data.
 
     Attributes
@@ -206,15 +207,10 @@ class ErrorEstimate:
 
         return plotted(estimate_drawing(self), ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        fields = (
-            "criterion loss estimand in_sample optimism out_sample standard_error monte_carlo_error "
-            "n_samples n_fits seconds path"
-        )
-        certificate = None if self.certificate is None else self.certificate.to_dict()
-        plain = {name: getattr(self, name) for name in fields.split()}
-        return plain | {"notes": list(self.notes), "certificate": certificate}
+    told: ClassVar[str] = (
+        "criterion loss estimand in_sample optimism out_sample standard_error monte_carlo_error "
+        "n_samples n_fits seconds path notes certificate"
+    )
 
     def __str__(self) -> str:
         bars = [

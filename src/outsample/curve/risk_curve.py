@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import textwrap
@@ -17,6 +16,7 @@ from outsample.bounds.record import Certificate
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
 from outsample.curve.race_record import RaceRecord
+from outsample.curve.result import table_in_html, table_in_print
 from outsample.curve.words import short_names
 from outsample.losses.base import Loss
 from outsample.running.arrays import Array, Floats, Rows
@@ -365,17 +365,10 @@ class RiskCurve:
 
     def __str__(self) -> str:
         """The models around the best one, as many as fit a screen."""
-        known = self._known
-        shown = self._around_best(SHOWN)
-        rename = short_names(self.params)
-        rows = [("model", *(HEADS[name] for name in known))]
+        shown, rename = self._around_best(SHOWN), short_names(self.params)
         models = _cut_apart([in_words(rename(self.params[i])) for i in shown])
-        rows += [(m, *(numeral(values[i]) for values in known.values())) for m, i in zip(models, shown, strict=True)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"]
-        for first, *numbers in rows:
-            cells = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))
-            lines.append("  ".join([first.ljust(widths[0]), *cells]))
+        about = f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"
+        lines = [about, *table_in_print(*self._cells(models, shown))]
         hidden = len(self) - len(shown)
         lines += [f"… and {hidden} more: see to_frame()"] if hidden else []
         return "\n".join([*lines, *textwrap.wrap(f"estimates {self.estimand}", WIDTH)])
@@ -392,17 +385,16 @@ class RiskCurve:
         known = {name: getattr(self, name) for name in HEADS if getattr(self, name) is not None}
         return {name: v if name.endswith("error") else np.asarray(self.loss.reported(v)) for name, v in known.items()}
 
-    def _repr_html_(self) -> str:
+    def _cells(self, models: Sequence[str], places: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+        """(headings, rows) of some models in words, by their places."""
         known = self._known
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in ("model", *known))
-        body = "".join(
-            f"<tr><td style='text-align:left'>{html.escape(in_words(self.params[i]))}</td>"
-            + "".join(f"<td>{numeral(values[i])}</td>" for values in known.values())
-            + "</tr>"
-            for i in range(len(self))
-        )
-        caption = html.escape(f"{self.loss.name} by {self.criterion}, {self.n_samples} rows, {self.n_fits} fits")
-        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self.estimand)}</p>"
+        rows = [[m, *(numeral(values[i]) for values in known.values())] for m, i in zip(models, places, strict=True)]
+        return ["model", *(HEADS[name] for name in known)], rows
+
+    def _repr_html_(self) -> str:
+        cells = self._cells([in_words(setting) for setting in self.params], range(len(self)))
+        caption = f"{self.loss.name} by {self.criterion}, {self.n_samples} rows, {self.n_fits} fits"
+        return table_in_html(*cells, caption, self.estimand)
 
 
 PER_MODEL: tuple[str, ...] = tuple(f.name for f in fields(RiskCurve) if "per_model" in f.metadata)

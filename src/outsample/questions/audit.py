@@ -12,12 +12,11 @@ run on these too.
 from __future__ import annotations
 
 import copy
-import html
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +24,7 @@ from scipy import stats
 
 from outsample.checks import finite_number, whole_number
 from outsample.curve.error_estimate import numeral
+from outsample.curve.result import Result
 from outsample.data.samples import OwnLabels, looks_real
 from outsample.data.tables import Table, n_rows, same
 from outsample.losses.choice import NAMED, LossLike
@@ -43,7 +43,7 @@ BALANCED = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Result):
     """What a validation procedure reports on the real labels, and on permuted ones.
 
     Attributes
@@ -85,6 +85,11 @@ class Audit:
     balanced_draws: Floats | None = field(default=None, repr=False)
     seconds: float = 0.0
 
+    told: ClassVar[str] = (
+        "reported no_information shortfall optimism corrected pvalue honest monte_carlo_error seconds sentence draws "
+        "balanced_draws"
+    )
+
     @property
     def sentence(self) -> str:
         """The finding in plain words."""
@@ -109,16 +114,6 @@ class Audit:
         times = f"{matched} of {len(self.draws)} shuffles did as well"
         return f"is {better} than what it reports on shuffled labels: {times}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        plain = (
-            *("reported", "no_information", "shortfall", "optimism", "corrected", "pvalue"),
-            *("honest", "monte_carlo_error", "seconds", "sentence"),
-        )
-        balanced = None if self.balanced_draws is None else self.balanced_draws.tolist()
-        drawn = {"draws": self.draws.tolist(), "balanced_draws": balanced}
-        return {name: getattr(self, name) for name in plain} | drawn
-
     def plot(self, ax: Any = None) -> Any:
         """What the procedure reports on shuffled labels, and on the real ones; returns the matplotlib Axes."""
         from outsample.view.axes import plotted
@@ -131,9 +126,6 @@ class Audit:
             f"reported {numeral(self.reported)}, optimism {numeral(self.optimism)}, "
             f"corrected {numeral(self.corrected)}, p = {self.pvalue:.3g}\n{self.sentence}"
         )
-
-    def _repr_html_(self) -> str:
-        return "<p>" + "<br>".join(html.escape(line) for line in str(self).splitlines()) + "</p>"
 
 
 def audit(

@@ -6,17 +6,17 @@ that the dependence between columns is accounted for.
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from outsample.checks import number_of_jobs, whole_number
+from outsample.curve.result import Result
 from outsample.data.learners import check_learner, is_pairwise
 from outsample.data.samples import check_kind, looks_real
 from outsample.data.tables import Table, as_table
@@ -90,7 +90,7 @@ def permutation_test_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnTests:
+class ColumnTests(Result):
     """One permutation test per column.
 
     Attributes
@@ -115,16 +115,12 @@ class ColumnTests:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
 
+    told: ClassVar[str] = "statistic pvalue adjusted n_draws exact name seconds columns notes"
+
     def significant(self, level: float = 0.05) -> tuple[Any, ...]:
         """The columns whose adjusted p-value is at most `level`, the strongest first."""
         order = np.argsort(-self.statistic, kind="stable")
         return tuple(self.columns[j] for j in order if self.adjusted[j] <= level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        arrays = {name: getattr(self, name).tolist() for name in ("statistic", "pvalue", "adjusted")}
-        words = {name: getattr(self, name) for name in ("n_draws", "exact", "name", "seconds")}
-        return arrays | words | {"columns": list(self.columns), "notes": list(self.notes)}
 
     def to_frame(self) -> Any:
         """A pandas table, one row per column, the strongest first."""
@@ -153,8 +149,7 @@ class ColumnTests:
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        lines = "<br>".join(html.escape(line) for line in str(self).splitlines())
-        return f"<p>{lines}</p>{self.to_frame().head(20).to_html()}"
+        return f"{super()._repr_html_()}{self.to_frame().head(20).to_html()}"
 
 
 def _table(X: Table) -> tuple[Floats, tuple[Any, ...]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import os
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.criteria.base import Criterion, CriterionLike, as_criterion
 from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.result import TableResult
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.tables import Table
 from outsample.losses.choice import LossLike
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 COLUMNS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error", "n_fits", "seconds")
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(TableResult):
     """What several criteria say of the same models, and the model each would choose.
 
     Attributes
@@ -63,6 +63,9 @@ class Comparison:
     rule: str
     seconds: float
     call: str = ""
+
+    told: ClassVar[str] = "rule chosen params estimates seconds"
+    columns_of_words: ClassVar[int] = 2
 
     @property
     def estimates(self) -> dict[str, ErrorEstimate]:
@@ -120,32 +123,10 @@ class Comparison:
             numeral(estimate.seconds, 2),
         ]
 
-    def __str__(self) -> str:
-        headings, rows = self.table()
-        widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
-        words = 2
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i < words else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [headings, *rows]
-        ]
-        return "\n".join([f"{self._subject()}, chosen by {self.rule}", *lines])
-
-    __repr__ = __str__
-
-    def _subject(self) -> str:
+    def _above(self) -> str:
         first = next(iter(self.curves.values()))
         models = "1 model" if len(first) == 1 else f"{len(first)} models"
-        return f"{first.loss.name} of {models} on {first.n_samples} rows"
-
-    def _repr_html_(self) -> str:
-        headings, rows = self.table()
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in headings)
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        caption = html.escape(f"{self._subject()}, chosen by {self.rule}")
-        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
+        return f"{first.loss.name} of {models} on {first.n_samples} rows, chosen by {self.rule}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Every criterion's curve over the models, its choice marked; returns the matplotlib Axes."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +17,7 @@ from outsample.criteria.race import Race
 from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows, holm, widening
 from outsample.curve.plausible import plausible_by_folds, plausible_models
+from outsample.curve.result import TableResult
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import check_learner
 from outsample.data.stability import share_of_training, variance_factor
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class ModelComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison(TableResult):
     """Learners judged on the same rows left out.
 
     Attributes
@@ -73,6 +73,8 @@ class ModelComparison:
     shares: tuple[float, ...]
     groups: Array | None = None
     call: str = ""
+
+    told: ClassVar[str] = "names best plausible estimates n_fits seconds sentence"
 
     @property
     def best(self) -> str:
@@ -207,31 +209,12 @@ class ModelComparison:
             return f"{self.best} did best ({error}), but nothing tells the {len(self.names)} learners apart."
         return f"{self.best} did best ({error}); {_listed(others)} may be as good."
 
-    def __str__(self) -> str:
-        headings, rows = self.table()
-        widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [headings, *rows]
-        ]
-        return "\n".join([*lines, self.sentence, *self._about_estimates(), *self.curve.notes])
-
-    def _about_estimates(self) -> list[str]:
-        about = f"estimates {self.curve.estimand}"
-        if len(self.names) == 1:
-            return [about]
-        rows = f"{self.train_size:.0f} rows"
-        return [about, f"differences are those of the learners, averaged over training sets of {rows}"]
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        headings, rows = self.table()
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in headings)
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(self.sentence)}</p>"
+    def _below(self) -> list[str]:
+        about = [self.sentence, f"estimates {self.curve.estimand}"]
+        if len(self.names) > 1:
+            rows = f"{self.train_size:.0f} rows"
+            about.append(f"differences are those of the learners, averaged over training sets of {rows}")
+        return [*about, *self.curve.notes]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The error of every learner with its interval, those that may be the best filled; returns the Axes."""

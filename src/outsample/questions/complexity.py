@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -238,6 +238,10 @@ class Complexity(Result):
     mean_product: Any = 0.0
     seconds: float = 0.0
 
+    told: ClassVar[str] = (
+        "value monte_carlo_error mean_product kind lower_bound sentence n_samples n_fits seconds n_draws params"
+    )
+
     @property
     def sentence(self) -> str:
         """What the number is, in words."""
@@ -251,10 +255,10 @@ class Complexity(Result):
     def __float__(self) -> float:
         return float(self.value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        names = "value monte_carlo_error mean_product kind lower_bound sentence n_samples n_fits seconds params"
-        return self._named(names) | {"n_draws": len(self.draws)}
+    @property
+    def n_draws(self) -> int:
+        """Number of label vectors."""
+        return len(self.draws)
 
     def plot(self, ax: Any = None) -> Any:
         """The values over draws, or the mean of each model; returns the matplotlib Axes."""

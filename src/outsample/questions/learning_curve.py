@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.curve.error_estimate import ErrorEstimate, interval_of, numeral
 from outsample.curve.left_out import LeftOut
+from outsample.curve.result import TableResult
 from outsample.data.tables import Table, split_rows
 from outsample.evidence.rows import split_seed
 from outsample.losses.choice import LossLike
@@ -35,8 +35,8 @@ SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 ORDER, LEARNERS = 11, 12
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(TableResult):
     """The error on new data, and on the rows fitted to, over the number of rows fitted to.
 
     Attributes
@@ -55,6 +55,9 @@ class LearningCurve:
 
     train_sizes: Rows
     estimates: Sequence[ErrorEstimate]
+
+    told: ClassVar[str] = "train_sizes estimates"
+    columns_of_words: ClassVar[int] = 0
 
     @property
     def in_sample(self) -> Floats:
@@ -81,13 +84,6 @@ class LearningCurve:
         columns |= {"low": low, "high": high, "n_fits": [e.n_fits for e in self.estimates]}
         return pd.DataFrame(columns, index=pd.Index(self.train_sizes, name="train_size"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        return {
-            "train_sizes": self.train_sizes.tolist(),
-            "estimates": [estimate.to_dict() for estimate in self.estimates],
-        }
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Both errors over the number of rows, with bars; returns the matplotlib Axes."""
         from outsample.view.axes import plotted
@@ -95,25 +91,20 @@ class LearningCurve:
 
         return plotted(learning_drawing(self), ax)
 
-    def __str__(self) -> str:
-        heads = ("rows", "in-sample", "out-sample", "95 % interval")
-        rows = [heads, *self._cells()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([f"{self.estimates[0].loss} over rows fitted to", *lines, self.sentence])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{name}</th>" for name in ("rows", "in-sample", "out-sample", "95 % interval"))
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(c)}</td>' for c in row)}</tr>" for row in self._cells())
-        return f"<table><tr>{heads}</tr>{body}</table><p>{html.escape(self.sentence)}</p>"
-
-    def _cells(self) -> Iterator[tuple[str, ...]]:
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """(headings, rows) as readable text."""
+        rows = []
         for size, estimate in zip(self.train_sizes, self.estimates, strict=True):
             ends = interval_of(estimate)
             bar = "–" if ends is None else f"{numeral(ends[0], 3)} to {numeral(ends[1], 3)}"
-            yield str(size), numeral(estimate.in_sample), numeral(estimate.out_sample), bar
+            rows.append([str(size), numeral(estimate.in_sample), numeral(estimate.out_sample), bar])
+        return ["rows", "in-sample", "out-sample", "95 % interval"], rows
+
+    def _above(self) -> str:
+        return f"{self.estimates[0].loss} over rows fitted to"
+
+    def _below(self) -> tuple[str, ...]:
+        return (self.sentence,)
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
 from outsample.curve.left_out import error_of_mean
+from outsample.curve.result import Result
 from outsample.data.samples import as_weight
 from outsample.losses.base import as_losses, weighted_mean
 from outsample.running.arrays import Floats
@@ -94,7 +95,7 @@ def quadratic_leave_one_out(
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticFit:
+class QuadraticFit(Result):
     """A linear predictor fitted by a user's loss, and what it would say of each row without that row.
 
     Attributes
@@ -130,10 +131,7 @@ class QuadraticFit:
     standard_error: float
     losses: Floats = field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as plain Python values."""
-        numbers = {name: getattr(self, name) for name in ("intercept", "in_sample", "risk", "standard_error")}
-        return numbers | {"coef": self.coef.tolist()}
+    told: ClassVar[str] = "intercept in_sample risk standard_error coef"
 
     def __str__(self) -> str:
         return (

@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from outsample.checks import number_of_jobs, whole_number
 from outsample.criteria.base import CRITERIA, Criterion, CriterionLike, as_criterion
+from outsample.curve.result import table_in_print
 from outsample.data.learners import check_learner, encode, is_pairwise
 from outsample.data.tables import Table, as_table, n_rows, split_rows
 from outsample.losses.choice import LossLike
@@ -149,7 +150,7 @@ class RegretStudy:
         overall = self.overall()
         for learner in dict.fromkeys(learner for learner, _ in self.errors):
             rows += _overall_rows(learner, overall.loc[learner], self.criteria, self.baseline)
-        return "\n".join([*lines, *_aligned(rows)])
+        return "\n".join([*lines, *table_in_print(rows[0], rows[1:], left=len(rows[0]))])
 
     __repr__ = __str__
 
@@ -162,11 +163,6 @@ def _overall_rows(learner: str, overall: pd.DataFrame, criteria: Sequence[str], 
         [f"{learner}, mean regret", *cells("regret")],
         [f"{learner}, mean error / {baseline}'s", *cells("relative_error")],
     ]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 HELD_OUT = 0.25

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.checks import number_of_jobs, one_of, probability, whole_number
 from outsample.curve.error_estimate import numeral
+from outsample.curve.result import Result
 from outsample.data.tables import Table
 from outsample.losses.choice import LossLike
 from outsample.questions.statistic import Statistic, choose_statistic
@@ -123,7 +123,7 @@ def permutation_test(
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTest:
+class PermutationTest(Result):
     """The result of a test of whether labels carry information about X.
 
     Attributes
@@ -150,6 +150,10 @@ class PermutationTest:
     n_fits: int
     seconds: float = 0.0
     saturation: float | None = None
+
+    told: ClassVar[str] = (
+        "statistic pvalue monte_carlo_error exact stopped name alternative n_fits seconds saturation n_draws notes"
+    )
 
     @property
     def monte_carlo_error(self) -> float:
@@ -182,13 +186,10 @@ class PermutationTest:
 
         return plotted(null_drawing(self), ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers and words as plain Python values."""
-        plain = (
-            *("statistic", "pvalue", "monte_carlo_error", "exact", "stopped"),
-            *("name", "alternative", "n_fits", "seconds", "saturation"),
-        )
-        return {name: getattr(self, name) for name in plain} | {"n_draws": len(self.null), "notes": list(self.notes)}
+    @property
+    def n_draws(self) -> int:
+        """Number of permutations."""
+        return len(self.null)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -218,10 +219,6 @@ class PermutationTest:
             f"{self.n_fits} fits, {numeral(self.seconds, 2)} s"
         )
         return "\n".join([lines, *self.notes])
-
-    def _repr_html_(self) -> str:
-        first, *rest = (html.escape(line) for line in str(self).splitlines())
-        return f"<p><strong>{first}</strong><br>{'<br>'.join(rest)}</p>"
 
 
 def _check(n_draws: int, alternative: str, sequential: bool | int) -> int | None:
