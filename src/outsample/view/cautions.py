@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
-from outsample.curve.words import joined, without_steps
+from outsample.curve.words import counted, joined, without_steps
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
@@ -53,10 +53,17 @@ def cautions_about(
     result: object, X: Table | None = None, y: ArrayLike | None = None, grouped: bool = False
 ) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
-    estimates = _estimates(result)
-    found = [*_about_size(estimates), *_about_curves(_curves(result), _chosen(result), hasattr(result, "verdict_"))]
-    found += _about_uselessness(estimates)
-    if any(_is_perfect(estimate) for estimate in estimates):
+    estimates, found = _estimates(result), []
+    rows = min((estimate.n_samples for estimate in estimates), default=FEW_ROWS)
+    if rows < FEW_ROWS:
+        found.append(f"{rows} rows are few: another sample of that size may give quite different numbers.")
+    found += _about_curves(result)
+    for estimate in estimates:
+        useless = [note.removeprefix(USELESS) for note in estimate.notes if note.startswith(USELESS)]
+        found += [_sentence(n if len(estimates) == 1 else f"by {estimate.criterion}, {n}") for n in useless]
+    # What no error at all is by each loss.
+    best = {"zero-one": 0.0, **dict.fromkeys(SCORES, 1.0)}
+    if any(e.criterion != "resubstitution" and best.get(e.loss) == e.out_sample for e in estimates):
         found.append(PERFECT)
     if isinstance(result, PermutationTest):
         found += result.notes
@@ -70,27 +77,13 @@ def cautions_about(
 def notes_of(result: object) -> list[str]:
     """How the numbers were found, as the criteria tell it; notes that differ in a name or a number only are one."""
     alike: dict[str, list[str]] = {}
-    for note in _notes(result):
-        if note.startswith(USELESS):
-            continue
-        alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(note[0].upper() + note[1:].rstrip(".") + ".")
+    for note in dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes):
+        if not note.startswith(USELESS):
+            alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(_sentence(note).rstrip(".") + ".")
     return [
-        notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {_times(len(notes) - 1)}." for notes in alike.values()
+        notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {counted(len(notes) - 1, 'more case')}."
+        for notes in alike.values()
     ]
-
-
-def _notes(result: object) -> list[str]:
-    return list(dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes))
-
-
-def _times(count: int) -> str:
-    return "one more case" if count == 1 else f"{count} more cases"
-
-
-def _curves(result: object) -> dict[str, RiskCurve]:
-    if hasattr(result, "curve_"):
-        return {result.curve_.criterion: result.curve_}
-    return dict(getattr(result, "curves", {}))
 
 
 def _estimates(result: object) -> list[ErrorEstimate]:
@@ -99,32 +92,24 @@ def _estimates(result: object) -> list[ErrorEstimate]:
     return [result.estimate_] if hasattr(result, "estimate_") else list(getattr(result, "estimates", {}).values())
 
 
-def _chosen(result: object) -> dict[str, int]:
-    """The model that each criterion chooses, by its place on the curve."""
+def _about_curves(result: object) -> Iterator[str]:
+    """Choices on the edge of the grid, of which searches tell in their verdict; limits that say nothing."""
     if hasattr(result, "curve_") and hasattr(result, "best_params_"):
-        return {result.curve_.criterion: place_of(result.curve_, result.best_params_)}
-    return dict(getattr(result, "chosen", {}))
-
-
-def _about_size(estimates: list[ErrorEstimate]) -> Iterator[str]:
-    rows = min((found.n_samples for found in estimates), default=FEW_ROWS)
-    if rows < FEW_ROWS:
-        yield f"{rows} rows are few: another sample of that size may give quite different numbers."
-
-
-def _about_curves(curves: dict[str, RiskCurve], chosen: dict[str, int], told: bool) -> Iterator[str]:
-    """`told` where the verdict of the search says whether the choice is on the edge of the grid."""
+        curve = result.curve_
+        curves, chosen = {curve.criterion: curve}, {curve.criterion: place_of(curve, result.best_params_)}
+    else:
+        curves, chosen = getattr(result, "curves", {}), getattr(result, "chosen", {})
+    told = hasattr(result, "verdict_")
     richest = [name for name, curve in curves.items() if not told and _could_be_richer(curve, chosen[name])]
     if richest:
         verb = "choose" if len(richest) > 1 else "chooses"
         yield f"{_sentence(joined(richest))} {verb} the richest model of the grid; a longer grid may hold a better one."
-    vacuous = {name: float(curve.out_sample[chosen[name]]) for name, curve in curves.items() if "bound" in name}
-    vacuous = {name: limit for name, limit in vacuous.items() if limit >= 1}
+    limits = {name: float(curve.out_sample[chosen[name]]) for name, curve in curves.items() if "bound" in name}
+    vacuous = [name for name, limit in limits.items() if limit >= 1]
     if vacuous:
-        least = min(vacuous.values())
         yield (
-            f"{_sentence(joined(list(vacuous)))} {'are' if len(vacuous) > 1 else 'is'} vacuous: a limit of {least:.3g} "
-            "on an error rate says nothing, though it ranks models."
+            f"{_sentence(joined(vacuous))} {'are' if len(vacuous) > 1 else 'is'} vacuous: a limit of "
+            f"{min(limits[name] for name in vacuous):.3g} on an error rate says nothing, though it ranks models."
         )
 
 
@@ -132,30 +117,12 @@ def _could_be_richer(curve: RiskCurve, chosen: int) -> bool:
     """Whether the richest model was chosen and the grid could go on."""
     if len(curve) < 3 or not curve.ordered or chosen != len(curve) - 1:
         return False
-    return not any(_is_last(name.rpartition("__")[2], value) for name, value in curve.params[chosen].items())
-
-
-def _is_last(parameter: str, value: object) -> bool:
-    """Whether no value of the parameter makes a richer model."""
-    return value is None or value == RICHEST.get(parameter, object())
+    setting = curve.params[chosen].items()
+    return not any(value is None or value == RICHEST.get(name.rpartition("__")[2], object()) for name, value in setting)
 
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
-
-
-def _is_perfect(estimate: ErrorEstimate) -> bool:
-    """Whether new rows are said to be predicted without an error."""
-    best = {"zero-one": 0.0, **dict.fromkeys(SCORES, 1.0)}
-    return estimate.criterion != "resubstitution" and best.get(estimate.loss) == estimate.out_sample
-
-
-def _about_uselessness(estimates: list[ErrorEstimate]) -> list[str]:
-    """What criteria say against their own estimates, by their names where there are several."""
-    useless = [
-        (e.criterion, note.removeprefix(USELESS)) for e in estimates for note in e.notes if note.startswith(USELESS)
-    ]
-    return [_sentence(note if len(estimates) == 1 else f"by {name}, {note}") for name, note in useless]
 
 
 def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:

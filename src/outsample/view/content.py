@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -108,7 +108,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows; the first `words` columns are words, the others numbers.
+    """Columns by their headings; the first `words` of them are words, the others numbers.
 
     Attributes
     ----------
@@ -117,11 +117,15 @@ class Table:
     """
 
     title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    columns: Mapping[str, Sequence[Cell]]
     words: int = 1
     strong: frozenset[int] = frozenset()
     note: str = ""
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """The cells of each row."""
+        return list(zip(*self.columns.values(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +156,7 @@ class Content:
         for name, estimand in self.estimands.items():
             same.setdefault(estimand, []).append(name)
         terms = {**MEANINGS, **self.terms}
-        columns = [(name, terms[name]) for name in self.tables[0].headings if name in terms]
+        columns = [(name, terms[name]) for name in self.tables[0].columns if name in terms]
         return [*columns, *((", ".join(names), f"estimates {estimand}.") for estimand, names in same.items())]
 
 
@@ -173,25 +177,25 @@ def content_of(result: Any, rename: Rename | None = None) -> Content:
     raise TypeError(f"there is no report of a {type(result).__name__}")
 
 
-def _number_cells(columns: Mapping[str, Floats]) -> list[list[Cell]]:
-    """The cells of each column by its heading: risks, and errors, with as many decimals each."""
-    of_risks = decimals_of(next(values for name, values in columns.items() if name in RISKS), 4)
-    errors = [values for name, values in columns.items() if name in ERRORS]
-    of_errors = decimals_of(np.concatenate(errors), 2) if errors else 0
-    return [
-        [Cell(numeral(value, 2), value) for value in values.tolist()]
-        if name == "seconds"
-        else _aligned_cells(values, of_risks if name in RISKS else of_errors if name in ERRORS else 0)
-        for name, values in columns.items()
-    ]
+def _words(texts: Iterable[str]) -> list[Cell]:
+    return [Cell(text) for text in texts]
 
 
-def _aligned_cells(values: Floats, decimals: int) -> list[Cell]:
+def _numbers(values: Floats, decimals: int) -> list[Cell]:
     texts = zip(aligned(values, decimals), values.tolist(), strict=True)
     return [Cell(text, value if math.isfinite(value) else None) for text, value in texts]
 
 
-def _estimate_columns(estimates: Sequence[ErrorEstimate]) -> dict[str, Floats]:
+def _columns(values: Mapping[str, Floats]) -> dict[str, list[Cell]]:
+    """The cells of columns by their headings: risks, and errors, with as many decimals each."""
+    risk = next(column for name, column in values.items() if name in RISKS)
+    errors = [column for name, column in values.items() if name in ERRORS]
+    decimals = dict.fromkeys(RISKS, decimals_of(risk, 4))
+    decimals |= dict.fromkeys(ERRORS, decimals_of(np.concatenate(errors), 2) if errors else 0)
+    return {name: _numbers(column, decimals.get(name, 0)) for name, column in values.items()}
+
+
+def _estimate_columns(estimates: Sequence[ErrorEstimate]) -> dict[str, list[Cell]]:
     fields = {
         "out-sample": "out_sample",
         "± data": "standard_error",
@@ -199,9 +203,9 @@ def _estimate_columns(estimates: Sequence[ErrorEstimate]) -> dict[str, Floats]:
         "in-sample": "in_sample",
         "optimism": "optimism",
         "fits": "n_fits",
-        "seconds": "seconds",
     }
-    return {head: np.array([getattr(e, name) for e in estimates], dtype=np.float64) for head, name in fields.items()}
+    values = {head: np.array([getattr(e, name) for e in estimates], dtype=float) for head, name in fields.items()}
+    return _columns(values) | {"seconds": [Cell(numeral(e.seconds, 2), e.seconds) for e in estimates]}
 
 
 def _of_estimate(found: ErrorEstimate) -> Content:
@@ -210,35 +214,30 @@ def _of_estimate(found: ErrorEstimate) -> Content:
         as_root = found.loss == "squared" and found.out_sample > 0
         fitted = f"off by {root(found.in_sample)}" if as_root else amount(found.loss, found.in_sample)
         answers.append(Answer("Do not believe", f"{fitted} on the rows it was fitted to", "such a number flatters"))
-    columns = _estimate_columns([found])
-    row = [Cell(found.criterion), *(cell for (cell,) in _number_cells(columns))]
     return Content(
         title="How good will this model be on new data?",
         answers=answers,
         facts={"rows": found.n_samples, "measured by": found.loss, "criterion": found.criterion},
-        tables=[Table("The numbers", ("criterion", *columns), [row])],
+        tables=[Table("The numbers", {"criterion": [Cell(found.criterion)], **_estimate_columns([found])})],
         estimands={found.criterion: found.estimand},
     )
 
 
 def _of_test(found: PermutationTest) -> Content:
-    draws, p = len(found.null), f"p = {found.pvalue:.3g} over {counted(len(found.null), 'permutation')} of the labels"
+    draws = len(found.null)
+    p = f"p = {found.pvalue:.3g} over {counted(draws, 'permutation')} of the labels"
     if found.pvalue <= 0.05:
         answer = "the labels carry information about the columns"
     else:
         answer = "this test cannot tell" if found.notes else "there is no sign of signal"
-    cells = [
-        Cell(found.name),
-        *(Cell(numeral(value), float(value)) for value in (found.statistic, found.pvalue)),
-        *(Cell(str(value), float(value)) for value in (draws, found.n_fits)),
-        Cell(numeral(found.seconds, 2), found.seconds),
-    ]
-    headings = ("statistic", "value", "p-value", "permutations", "fits", "seconds")
+    numbers = {"value": found.statistic, "p-value": found.pvalue, "permutations": draws, "fits": found.n_fits}
+    cells = {name: [Cell(numeral(value), float(value))] for name, value in numbers.items()}
+    cells["seconds"] = [Cell(numeral(found.seconds, 2), found.seconds)]
     return Content(
         title="Is there anything there?",
         answers=[Answer("Answer", answer, p)],
         facts={"alternative": found.alternative},
-        tables=[Table("The numbers", headings, [cells])],
+        tables=[Table("The numbers", {"statistic": [Cell(found.name)], **cells})],
         drawings=[null_drawing(found)],
     )
 
@@ -252,12 +251,12 @@ def _of_audit(found: Audit) -> Content:
         "corrected": found.corrected,
         "p-value": found.pvalue,
     }
-    cells = [Cell(numeral(value), float(value)) for value in numbers.values()]
+    cells = {name: [Cell(numeral(value), float(value))] for name, value in numbers.items()}
     return Content(
         title="Is the procedure honest?",
         answers=[Answer("Answer", f"{first}." if rest else first, rest)],
         facts={},
-        tables=[Table("The numbers", tuple(numbers), [cells], words=0)],
+        tables=[Table("The numbers", cells, words=0)],
         terms={"optimism": "how far below that the procedure reports on shuffled labels."},
         drawings=[audit_drawing(found)],
     )
@@ -265,13 +264,8 @@ def _of_audit(found: Audit) -> Content:
 
 def _of_comparison(found: Comparison, rename: Rename) -> Content:
     first, estimates = next(iter(found.curves.values())), found.estimates
-    several, columns = len(first) > 1, _estimate_columns(list(estimates.values()))
-    chosen = {name: in_words(rename(setting)) for name, setting in found.params.items()}
-    rows = [
-        [Cell(name), *([Cell(chosen[name])] if several else []), *cells]
-        for name, *cells in zip(estimates, *_number_cells(columns), strict=True)
-    ]
-    headings = ("criterion", *(["chosen"] if several else []), *columns)
+    several, chosen = len(first) > 1, {name: in_words(rename(setting)) for name, setting in found.params.items()}
+    words = {"criterion": _words(chosen)} | ({"chosen": _words(chosen.values())} if several else {})
     about_new_data = {name: e for name, e in estimates.items() if name != "resubstitution"} or estimates
     sure = next((name for name, e in about_new_data.items() if interval_of(e) is not None), "")
     fits = {name: curve.n_fits for name, curve in found.curves.items()}
@@ -285,7 +279,7 @@ def _of_comparison(found: Comparison, rename: Rename) -> Content:
             Answer("Cost", cost if fits[least] < fits[most] else f"{counted(fits[least], 'fit')} each"),
         ],
         facts={"rows": first.n_samples, "models": len(first), "measured by": first.loss.name, "rule": found.rule},
-        tables=[Table("The criteria", headings, rows, words=2 if several else 1)],
+        tables=[Table("The criteria", {**words, **_estimate_columns(list(estimates.values()))}, words=len(words))],
         estimands={name: curve.estimand for name, curve in found.curves.items()},
         code=found.call,
         drawings=[comparison_drawing(found, [rename(setting) for setting in first.params], fitted=True)],
@@ -320,9 +314,11 @@ def _expect(estimates: Mapping[str, ErrorEstimate], sure: str) -> Answer:
 def _of_learners(found: ModelComparison) -> Content:
     headings, lines = found.table()
     estimates, plausible, name = found.estimates, found.plausible, found.curve.loss.name
-    rows = [
-        [Cell(name), Cell(_short(value), estimates[name].out_sample), *(Cell(_short(text)) for text in others)]
-        for name, value, *others in lines
+    columns = {
+        head: _words(map(_short, column)) for head, column in zip(headings, zip(*lines, strict=True), strict=True)
+    }
+    columns[name] = [
+        Cell(cell.text, estimates[line[0]].out_sample) for cell, line in zip(columns[name], lines, strict=True)
     ]
     strong = frozenset(i for i, line in enumerate(lines) if line[0] in plausible)
     good = [name for name in plausible if name != found.best]
@@ -335,7 +331,7 @@ def _of_learners(found: ModelComparison) -> Content:
             Answer("As good", joined(good) if good else "no other learner", why),
         ],
         facts={"rows": found.curve.n_samples, "learners": len(lines), "measured by": name},
-        tables=[Table("The learners", headings, rows, strong=strong), *_pairs(found)],
+        tables=[Table("The learners", columns, strong=strong), *_pairs(found)],
         estimands={name: found.curve.estimand},
         code=found.call,
         drawings=[learners_drawing(found), *differences_drawing(found)],
@@ -354,15 +350,15 @@ def _pairs(found: ModelComparison) -> list[Table]:
         return []
     values = np.array([(pair.difference, *pair.interval) for pair in pairs], dtype=np.float64)
     decimals = decimals_of(values.ravel(order="F"), 3)
-    differences, (low, high) = _aligned_cells(values[:, 0], decimals), (aligned(v, decimals) for v in values.T[1:])
-    rows = [
-        [
-            *(Cell(f"{pair.first} − {pair.second}"), differences[i], Cell(f"{low[i]} to {high[i]}")),
-            *(Cell(numeral(p, 2), float(p)) for p in (pair.p_value, pair.p_holm)),
-        ]
-        for i, pair in enumerate(pairs)
-    ]
-    return [Table("The differences", ("pair", "difference", "95 % interval", "p", "p, Holm"), rows, note=PAIRS)]
+    low, high = (aligned(ends, decimals) for ends in values.T[1:])
+    columns = {
+        "pair": _words(f"{pair.first} − {pair.second}" for pair in pairs),
+        "difference": _numbers(values[:, 0], decimals),
+        "95 % interval": _words(f"{a} to {b}" for a, b in zip(low, high, strict=True)),
+        "p": [Cell(numeral(pair.p_value, 2), float(pair.p_value)) for pair in pairs],
+        "p, Holm": [Cell(numeral(pair.p_holm, 2), float(pair.p_holm)) for pair in pairs],
+    }
+    return [Table("The differences", columns, note=PAIRS)]
 
 
 def _of_search(search: Any, rename: Rename) -> Content:
@@ -488,20 +484,20 @@ def _candidates_table(search: Any, settings: Sequence[Setting], chosen: int) -> 
     if curve.race is not None:
         values[f"{curve.race.unit}s"] = curve.race.n_splits.astype(np.float64)
     order = ranked(curve, chosen)
-    columns = {name: known[order] for name, known in values.items() if known is not None and np.isfinite(known).any()}
-    rows = []
-    for i, *cells in zip(order, *_number_cells(columns), strict=True):
-        setting = settings[i]
-        words = [
-            Cell(value_in_words(setting[name], name), float(setting[name]) if is_number(setting[name]) else None)
-            for name in shared
-        ]
-        if own:
-            words.append(Cell(in_words({name: setting[name] for name in own if name in setting}, "–")))
-        standing = "chosen" if i == chosen else "yes" if i in plausible else "–"
-        last = [Cell(standing, float(i != chosen) + (i not in plausible))] if plausible else []
-        rows.append([*(words or [Cell("as given")]), *cells, *last])
-    names = [*shared, *(["parameters"] if own else [])] or ["model"]
-    headings = (*names, *columns, *(["may be best"] if plausible else []))
+    numbers = {name: known[order] for name, known in values.items() if known is not None and np.isfinite(known).any()}
+    words = {}
+    for name in shared:
+        taken = [settings[i][name] for i in order]
+        words[name] = [Cell(value_in_words(v, name), float(v) if is_number(v) else None) for v in taken]
+    if own:
+        rest = [{name: settings[i][name] for name in own if name in settings[i]} for i in order]
+        words["parameters"] = _words(in_words(setting, "–") for setting in rest)
+    words = words or {"model": _words(["as given"] * len(order))}
+    last = {}
+    if plausible:
+        said = ["chosen" if i == chosen else "yes" if i in plausible else "–" for i in order]
+        places = [float(i != chosen) + (i not in plausible) for i in order]
+        last["may be best"] = list(map(Cell, said, places))
     note = _other_rules(search, settings, chosen)
-    return Table("All candidates", headings, rows, words=len(names), strong=frozenset([0]), note=note)
+    columns = {**words, **_columns(numbers), **last}
+    return Table("All candidates", columns, words=len(words), strong=frozenset([0]), note=note)
