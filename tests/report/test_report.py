@@ -58,7 +58,8 @@ def test_numbers_inside_the_script_are_escaped():
     y = np.resize([0, 1], 30)
     model = DecisionTreeClassifier()
     result = outsample.compare(model, X, y, param_grid={"max_depth": [1, 2]}, criteria=["holdout"], random_state=0)
-    text = report_page(result, names=lambda setting: {f"</script>{EVIL}": 1})
+    named = {name: replace(curve, params=[{f"</script>{EVIL}": 1}] * 2) for name, curve in result.curves.items()}
+    text = report_page(replace(result, curves=named))
     assert text.count("</script>") == 2
     assert "\\u003c/script" in text
 
@@ -110,9 +111,9 @@ def test_candidates_that_left_a_race_are_not_said_to_be_as_good():
     dropped = np.isin(raced.race_.reason, ["worse", "close"])
     may_be_best = {*raced.plausible_.tolist()} & {*np.flatnonzero(dropped).tolist()}
     assert may_be_best
-    as_good = next(answer for answer in content_of(raced, dict).answers if answer.label == "As good")
+    as_good = next(answer for answer in content_of(raced).answers if answer.label == "As good")
     assert f"{len(may_be_best)} more left the race early" in as_good.more
-    assert f"svc__C = {raced.curve_.params[min(may_be_best)]['svc__C']}" not in as_good.short or not dropped.all()
+    assert f"C = {raced.curve_.params[min(may_be_best)]['svc__C']}" not in as_good.short or not dropped.all()
 
 
 def test_parameters_that_only_some_candidates_have_stand_by_their_names():

@@ -121,9 +121,7 @@ def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any
 def _choice_in_words(session: Session, search: GridSearch) -> str:
     from outsample.view.content import content_of
 
-    return "\n".join(
-        [*answer_lines(content_of(search, session.learner.short_names).answers), "", str(search.estimate_)]
-    )
+    return "\n".join([*answer_lines(content_of(search).answers), "", str(search.estimate_)])
 
 
 def _choice(session: Session, search: GridSearch) -> dict[str, Any]:
@@ -189,7 +187,7 @@ def compare(
 def _agreement(found: Comparison) -> str:
     from outsample.view.content import content_of
 
-    return "\n".join([*answer_lines(content_of(found, dict).answers), "", str(found)])
+    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
 
 
 def _with_short_names(session: Session, curve: RiskCurve) -> RiskCurve:
@@ -265,7 +263,6 @@ def write_report_of(session: Session, result: Any, path: str | None, picture: st
         X=session.data.X,
         y=session.data.y,
         asked=session.facts,
-        names=session.learner.short_names,
         call=typed_command(),
         grouped=session.data.groups is not None,
     )

@@ -17,7 +17,7 @@ from outsample.curve.error_estimate import ErrorEstimate, numeral
 from outsample.curve.left_out import LeftOut
 from outsample.curve.race_record import RaceRecord
 from outsample.curve.result import table_in_html, table_in_print
-from outsample.curve.words import short_names
+from outsample.curve.words import shortened
 from outsample.losses.base import Loss
 from outsample.running.arrays import Array, Floats, Rows
 
@@ -365,8 +365,8 @@ class RiskCurve:
 
     def __str__(self) -> str:
         """The models around the best one, as many as fit a screen."""
-        shown, rename = self._around_best(SHOWN), short_names(self.params)
-        models = _cut_apart([in_words(rename(self.params[i])) for i in shown])
+        shown, settings = self._around_best(SHOWN), shortened(self.params)
+        models = _cut_apart([in_words(settings[i]) for i in shown])
         about = f"{self.loss.name} by {self.criterion}: {len(self)} models, {self.n_samples} rows, {self.n_fits} fits"
         lines = [about, *table_in_print(*self._cells(models, shown))]
         hidden = len(self) - len(shown)

@@ -14,7 +14,6 @@ from outsample.curve.error_estimate import LEVEL, ErrorEstimate, interval_of, nu
 from outsample.running.arrays import Floats
 
 Setting = dict[str, Any]
-Rename = Callable[[Any], Setting]
 
 STEPS = re.compile(r"\b(?:\w+?__)+(?=\w)")
 # Numbers outside this range are written with a power of ten.
@@ -25,16 +24,17 @@ MOST_DECIMALS = 6
 SHARES = frozenset(("max_features", "max_samples", "min_samples_leaf", "min_samples_split"))
 
 
-def short_names(settings: Iterable[Mapping[str, Any]]) -> Rename:
-    """A function that takes the steps of a pipeline off the names of parameters, where the rest still tells them apart.
+def shortened(settings: Iterable[Mapping[str, Any]]) -> list[Setting]:
+    """Settings without the steps of a pipeline in the names of parameters, where the rest still tells them apart.
 
-    >>> short_names([{"svc__C": 1, "pca__n_components": 2}])({"svc__C": 1})
-    {'C': 1}
+    >>> shortened([{"svc__C": 1, "pca__n_components": 2}])
+    [{'C': 1, 'n_components': 2}]
     """
-    names = list(dict.fromkeys(name for setting in settings for name in setting))
+    settings = list(settings)
+    names = parameter_names(settings)
     often = Counter(name.rpartition("__")[2] for name in names)
     short = {name: last if often[last := name.rpartition("__")[2]] == 1 else name for name in names}
-    return lambda setting: {short.get(name, name): value for name, value in setting.items()}
+    return [{short[name]: value for name, value in setting.items()} for setting in settings]
 
 
 def without_steps(text: str) -> str:
@@ -119,7 +119,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def parameter_names(settings: Sequence[Setting]) -> list[str]:
+def parameter_names(settings: Iterable[Mapping[str, Any]]) -> list[str]:
     """The parameters that settings have."""
     return list(dict.fromkeys(name for setting in settings for name in setting))
 

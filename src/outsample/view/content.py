@@ -14,7 +14,6 @@ from outsample.curve.error_estimate import ErrorEstimate, interval_of, numeral
 from outsample.curve.race_record import CLOSE, WORSE
 from outsample.curve.risk_curve import RiskCurve
 from outsample.curve.words import (
-    Rename,
     Setting,
     aligned,
     amount,
@@ -30,7 +29,7 @@ from outsample.curve.words import (
     parameter_names,
     parted_names,
     root,
-    short_names,
+    shortened,
     value_in_words,
     without_steps,
 )
@@ -160,10 +159,10 @@ class Content:
         return [*columns, *((", ".join(names), f"estimates {estimand}.") for estimand, names in same.items())]
 
 
-def content_of(result: Any, rename: Rename | None = None) -> Content:
-    """What there is to say of a result; `rename` turns a setting into the same under the names to show."""
+def content_of(result: Any) -> Content:
+    """What there is to say of a result."""
     if isinstance(result, Comparison):
-        return _of_comparison(result, rename or short_names(next(iter(result.curves.values())).params))
+        return _of_comparison(result)
     if isinstance(result, ModelComparison):
         return _of_learners(result)
     if isinstance(result, ErrorEstimate):
@@ -173,7 +172,7 @@ def content_of(result: Any, rename: Rename | None = None) -> Content:
     if isinstance(result, Audit):
         return _of_audit(result)
     if hasattr(result, "curve_"):
-        return _of_search(result, rename or short_names(result.curve_.params))
+        return _of_search(result)
     raise TypeError(f"there is no report of a {type(result).__name__}")
 
 
@@ -262,9 +261,10 @@ def _of_audit(found: Audit) -> Content:
     )
 
 
-def _of_comparison(found: Comparison, rename: Rename) -> Content:
+def _of_comparison(found: Comparison) -> Content:
     first, estimates = next(iter(found.curves.values())), found.estimates
-    several, chosen = len(first) > 1, {name: in_words(rename(setting)) for name, setting in found.params.items()}
+    several, settings = len(first) > 1, shortened(first.params)
+    chosen = {name: in_words(settings[place]) for name, place in found.chosen.items()}
     words = {"criterion": _words(chosen)} | ({"chosen": _words(chosen.values())} if several else {})
     about_new_data = {name: e for name, e in estimates.items() if name != "resubstitution"} or estimates
     sure = next((name for name, e in about_new_data.items() if interval_of(e) is not None), "")
@@ -282,7 +282,7 @@ def _of_comparison(found: Comparison, rename: Rename) -> Content:
         tables=[Table("The criteria", {**words, **_estimate_columns(list(estimates.values()))}, words=len(words))],
         estimands={name: curve.estimand for name, curve in found.curves.items()},
         code=found.call,
-        drawings=[comparison_drawing(found, [rename(setting) for setting in first.params], fitted=True)],
+        drawings=[comparison_drawing(found, fitted=True)],
     )
 
 
@@ -361,11 +361,11 @@ def _pairs(found: ModelComparison) -> list[Table]:
     return [Table("The differences", columns, note=PAIRS)]
 
 
-def _of_search(search: Any, rename: Rename) -> Content:
+def _of_search(search: Any) -> Content:
     curve = search.curve_
-    settings = [rename(setting) for setting in curve.params]
+    settings = shortened(curve.params)
     chosen, race = place_of(curve, search.best_params_), curve.race
-    drawings = [search_drawing(search, settings)] if len(curve) > 1 else []
+    drawings = [search_drawing(search)] if len(curve) > 1 else []
     return Content(
         title="Which model?",
         answers=_search_answers(search, settings, chosen),
@@ -382,11 +382,7 @@ def _of_search(search: Any, rename: Rename) -> Content:
         code=code_of_search(search),
         drawings=[
             *drawings,
-            *(
-                [race_drawing(replace(race, params=settings, loss=curve.loss))]
-                if race is not None and len(race.order) > 1
-                else []
-            ),
+            *([race_drawing(replace(race, loss=curve.loss))] if race is not None and len(race.order) > 1 else []),
         ],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +20,7 @@ from outsample.curve.words import (
     is_number,
     parameter_names,
     parted_names,
-    short_names,
+    shortened,
     value_in_words,
 )
 from outsample.losses.base import Loss
@@ -182,8 +182,9 @@ def _losses(name: str, loss: Loss | None) -> Axis:
     return Axis(name, better="high" if loss is not None and float(loss.reported(1.0)) < 0 else "low")
 
 
-def _models(settings: Sequence[Setting], ordered: bool) -> Axis:
+def _models(params: Sequence[Setting], ordered: bool) -> Axis:
     """The axis of models, by the values of their parameters."""
+    settings = shortened(params)
     names = parameter_names(settings)
     only = [setting.get(names[0]) for setting in settings] if len(names) == 1 else [None]
     numbers = np.array(only, dtype=np.float64) if all(map(is_number, only)) and len(set(only)) == len(only) else None
@@ -196,10 +197,9 @@ def _models(settings: Sequence[Setting], ordered: bool) -> Axis:
     )
 
 
-def curve_drawing(curve: RiskCurve, rings: Iterable[tuple[str, int]] = (), settings: Sequence[Setting] = ()) -> Drawing:
+def curve_drawing(curve: RiskCurve, rings: Iterable[tuple[str, int]] = ()) -> Drawing:
     """In-sample error, optimism as a band, the estimate with its standard error, and what was chosen."""
-    settings = settings or _shortened(curve.params)
-    across, place = _models(settings, curve.ordered), np.arange(len(curve), dtype=np.float64)
+    across, place = _models(curve.params, curve.ordered), np.arange(len(curve), dtype=np.float64)
     in_sample, risk = reported(curve, curve.in_sample), reported(curve, curve.out_sample)
     error = curve.standard_error
     low, high = (None, None) if error is None else (risk - error, risk + error)
@@ -217,7 +217,7 @@ def _fitted(curve: RiskCurve, place: Floats) -> list[Series]:
     return [Series("in-sample", place, values, kind="in-sample", marked=False)] if np.isfinite(values).any() else []
 
 
-def comparison_drawing(found: Comparison, settings: Sequence[Setting] = (), fitted: bool = False) -> Drawing:
+def comparison_drawing(found: Comparison, fitted: bool = False) -> Drawing:
     """A line per criterion over the same models, its choice in a ring; of one model what each expects of it.
 
     `fitted` adds the line of in-sample errors.
@@ -236,27 +236,22 @@ def comparison_drawing(found: Comparison, settings: Sequence[Setting] = (), fitt
         return Drawing(
             _losses(first.loss.name, first.loss), Axis("", list(found.curves)), lines, sideways=True, caption=POINTS
         )
-    across = _models(settings or _shortened(first.params), first.ordered)
+    across = _models(first.params, first.ordered)
     lines = [*(_fitted(first, place) if fitted else []), *lines]
     return Drawing(across, _losses(f"out-sample {first.loss.name}", first.loss), lines, caption=CURVES)
 
 
-def _shortened(settings: Sequence[Mapping[str, Any]]) -> list[Setting]:
-    rename = short_names(settings)
-    return [rename(setting) for setting in settings]
-
-
-def search_drawing(search: Any, settings: Sequence[Setting] = ()) -> Drawing:
+def search_drawing(search: Any) -> Drawing:
     """The drawing that fits the grid: a curve over one parameter, a map over two, else the best candidates."""
     curve = search.curve_
-    settings = settings or _shortened(curve.params)
+    settings = shortened(curve.params)
     chosen, plausible = place_of(curve, search.best_params_), plausible_models(search)
     over_two = _map(curve, settings, chosen, plausible)
     if over_two is not None:
         return over_two
     if len(parameter_names(settings)) > 1:
         return _best_candidates(curve, settings, chosen, plausible)
-    return curve_drawing(curve, [(name_of(search.rule), chosen)], settings)
+    return curve_drawing(curve, [(name_of(search.rule), chosen)])
 
 
 def _map(curve: RiskCurve, settings: Sequence[Setting], chosen: int, plausible: frozenset[int]) -> Drawing | None:
@@ -383,7 +378,7 @@ def race_drawing(record: RaceRecord) -> Drawing:
     """The mean loss of every candidate after each round: those that left in grey, the winner strong."""
     over_size = record.unit != "fold"
     values = record.risk if record.loss is None else np.asarray(record.loss.reported(record.risk))
-    names = [in_words(setting) for setting in _shortened(record.params)]
+    names = [in_words(setting) for setting in shortened(record.params)]
     layers, seen = [], set()
     for c in sorted(range(len(names)), key=lambda c: (c == record.leader, record.reason[c] == "")):
         known = np.flatnonzero(~np.isnan(record.risk[:, c]))
@@ -464,7 +459,7 @@ def complexity_drawing(found: Complexity) -> Drawing:
     place = np.arange(len(found.params), dtype=np.float64)
     error = 0.0 if found.monte_carlo_error is None else found.monte_carlo_error
     line = Series("mean ± Monte-Carlo error", place, found.value, found.value - error, found.value + error, number=1)
-    return Drawing(_models(_shortened(found.params), ordered=False), Axis(found.kind), [line])
+    return Drawing(_models(found.params, ordered=False), Axis(found.kind), [line])
 
 
 def estimate_drawing(estimate: ErrorEstimate) -> Drawing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -34,7 +34,6 @@ def report_page(
     X: Table | None = None,
     y: ArrayLike | None = None,
     asked: Mapping[str, Any] | None = None,
-    names: Callable[[Any], dict[str, Any]] | None = None,
     call: str = "",
     grouped: bool = False,
 ) -> str:
@@ -45,12 +44,10 @@ def report_page(
     result : a fitted search, or a Comparison, ErrorEstimate, PermutationTest or Audit.
     X, y : the data, for the cautions that need them.
     asked : facts to show under what was asked.
-    names : function from a setting to the same setting under the names to show; by default the steps of pipelines
-        are taken off.
     call : the command or Python code that gives this result again; by default code made from the result.
     grouped : whether rows that belong together were named.
     """
-    content = content_of(result, names)
+    content = content_of(result)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     return environment.from_string(_asset("page.html")).render(
         content=content,
