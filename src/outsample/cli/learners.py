@@ -13,7 +13,6 @@ from outsample.cli.session import (
     REPORT,
     Question,
     Session,
-    answer_lines,
     check_outputs,
     messenger,
     prepared_data,
@@ -66,7 +65,7 @@ def models(
         **session.options,
     )
     write_report_of(session, found, report, plot)
-    tell(session, "models", _in_words(found), _answer(found))
+    tell(session, "models", found, _answer(found), more=_differences(found))
 
 
 def learners_named(models: str, data: PreparedTable, scale: bool, say: Say) -> dict[str, Learner]:
@@ -86,16 +85,15 @@ def learners_named(models: str, data: PreparedTable, scale: bool, say: Say) -> d
     return made
 
 
-def _in_words(found: ModelComparison) -> str:
-    from outsample.view.content import content_of
-
-    lines = [*answer_lines(content_of(found).answers), "", str(found)]
+def _differences(found: ModelComparison) -> list[str]:
+    """How each other learner differs from the best one, a line each."""
+    lines = []
     for pair in found.differences().itertuples():
         if found.best in (pair.first, pair.second):
             low, high = pair.interval
             p = f"p = {pair.p_value:.2g}, Holm {pair.p_holm:.2g}"
             lines.append(f"{pair.first} - {pair.second}: {pair.difference:.4g}, {low:.4g} to {high:.4g} ({p})")
-    return "\n".join(lines)
+    return lines
 
 
 def _answer(found: ModelComparison) -> dict[str, Any]:

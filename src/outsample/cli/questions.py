@@ -20,7 +20,6 @@ from outsample.cli.session import (
     RULE,
     Question,
     Session,
-    answer_lines,
     as_json,
     check_outputs,
     messenger,
@@ -30,11 +29,8 @@ from outsample.cli.session import (
 )
 
 if TYPE_CHECKING:
-    from outsample.curve.error_estimate import ErrorEstimate
     from outsample.curve.risk_curve import RiskCurve
-    from outsample.questions.compare import Comparison
     from outsample.questions.search import GridSearch
-    from outsample.questions.significance import PermutationTest
 
 
 ERRORS = ("in_sample", "optimism", "out_sample", "standard_error", "monte_carlo_error")
@@ -65,13 +61,7 @@ def estimate(
         **session.options,
     )
     write_report_of(session, found, report, plot)
-    tell(session, "estimate", _expectation(found), {"estimate": found.to_dict()})
-
-
-def _expectation(found: ErrorEstimate) -> str:
-    from outsample.view.content import content_of
-
-    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
+    tell(session, "estimate", found, {"estimate": found.to_dict()})
 
 
 @with_options_of(Question)
@@ -109,19 +99,13 @@ def select(
     )
     search.fit(session.data.X, session.data.y, groups=groups, sample_weight=session.data.weight)
     write_report_of(session, search, report, plot)
-    tell(session, "select", _choice_in_words(session, search), _choice(session, search))
+    tell(session, "select", search, _choice(session, search))
 
 
 def _needed_grid(session: Session, grid: list[str] | None) -> dict[str, list[Any]]:
     if not grid:
         raise ValueError("--grid is needed to select from, such as --grid max_leaf_nodes=2:50")
     return session.learner.grid(grid)
-
-
-def _choice_in_words(session: Session, search: GridSearch) -> str:
-    from outsample.view.content import content_of
-
-    return "\n".join([*answer_lines(content_of(search).answers), "", str(search.estimate_)])
 
 
 def _choice(session: Session, search: GridSearch) -> dict[str, Any]:
@@ -181,13 +165,7 @@ def compare(
         name: {"params": found.params[name]} | estimate.to_dict() | {"curve": _columns(session, curves[name])}
         for name, estimate in found.estimates.items()
     }
-    tell(session, "compare", _agreement(found), {"rule": rule, "criteria": said})
-
-
-def _agreement(found: Comparison) -> str:
-    from outsample.view.content import content_of
-
-    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
+    tell(session, "compare", found, {"rule": rule, "criteria": said})
 
 
 def _with_short_names(session: Session, curve: RiskCurve) -> RiskCurve:
@@ -230,13 +208,7 @@ def run_test(
         **options,
     )
     write_report_of(session, found, report, plot)
-    tell(session, "test", _finding(found), {"test": found.to_dict()})
-
-
-def _finding(found: PermutationTest) -> str:
-    from outsample.view.content import content_of
-
-    return "\n".join([*answer_lines(content_of(found).answers), "", str(found)])
+    tell(session, "test", found, {"test": found.to_dict()})
 
 
 def write_picture(result: Any, path: str | None) -> None:

@@ -9,7 +9,6 @@ import math
 import os
 import shlex
 import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import combinations
@@ -23,9 +22,7 @@ from outsample.checks import page_path
 if TYPE_CHECKING:
     from outsample.cli.models import Learner
     from outsample.cli.preparation import PreparedTable, Say
-    from outsample.view.content import Answer
 
-WIDTH = 100
 SPELLINGS = ("+-", "-", "-", "-", "...", "->", "^2", "*", "x", "<=", ">=", '"', '"')
 IN_ASCII = dict(zip("±−–—…→²·×≤≥“”", SPELLINGS, strict=True))
 
@@ -219,28 +216,16 @@ def messenger(quiet: bool) -> Say:
     return say
 
 
-def answer_lines(answers: Sequence[Answer]) -> list[str]:
-    """Answers as lines of a terminal: what each is about, then the answer, then what there is to add."""
-    lines = []
-    width = max(len(answer.label) for answer in answers) + 2
-    for answer in answers:
-        texts = [answer.short, *([f"({answer.more})"] if answer.more else [])]
-        wrapped = [line for text in texts for line in textwrap.wrap(text, WIDTH - width)]
-        lines += [
-            f"{label:{width}}{line}"
-            for label, line in zip([answer.label, *[""] * (len(wrapped) - 1)], wrapped, strict=True)
-        ]
-    return lines
-
-
-def tell(session: Session, command: str, text: str, answer: Mapping[str, Any]) -> None:
-    """Print the answer, as text or as JSON."""
+def tell(session: Session, command: str, result: Any, answer: Mapping[str, Any], more: Sequence[str] = ()) -> None:
+    """Print the answer, as text with `more` lines below, or as JSON."""
     if session.question.json:
         from outsample import __version__
 
         print(as_json({"command": command, "version": __version__, "asked": session.facts} | dict(answer)))
     else:
-        print(text)
+        from outsample.view.content import in_terminal
+
+        print("\n".join([in_terminal(result), *more]))
 
 
 def as_json(values: object) -> str:

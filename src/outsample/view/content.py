@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -58,6 +59,8 @@ from outsample.view.drawings import (
 
 # Columns of numbers with the digits that the usual one of them has; all others hold whole numbers.
 RISKS, ERRORS = ("out-sample", "estimate", "in-sample", "optimism"), ("± data", "± draws")
+# Characters of a line of a terminal.
+WIDTH = 100
 # More candidates than these are told as ranges, or counted.
 FEW = 3
 # The power of ten of a number as Python writes it.
@@ -174,6 +177,17 @@ def content_of(result: Any) -> Content:
     if hasattr(result, "curve_"):
         return _of_search(result)
     raise TypeError(f"there is no report of a {type(result).__name__}")
+
+
+def in_terminal(result: Any) -> str:
+    """The answers as lines of a terminal: what each is about, then the answer and what there is to add; then numbers."""
+    answers, lines = content_of(result).answers, []
+    width = max(len(answer.label) for answer in answers) + 2
+    for answer in answers:
+        texts = [answer.short, *([f"({answer.more})"] if answer.more else [])]
+        wrapped = [line for text in texts for line in textwrap.wrap(text, WIDTH - width)]
+        lines += [f"{'' if i else answer.label:{width}}{line}" for i, line in enumerate(wrapped)]
+    return "\n".join([*lines, "", str(getattr(result, "estimate_", result))])
 
 
 def _words(texts: Iterable[str]) -> list[Cell]:
