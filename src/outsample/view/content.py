@@ -180,7 +180,7 @@ def content_of(result: Any) -> Content:
 
 
 def in_terminal(result: Any) -> str:
-    """The answers as lines of a terminal: what each is about, then the answer and what there is to add; then numbers."""
+    """The answers as lines of a terminal: what each is about, the answer, what there is to add; then the numbers."""
     answers, lines = content_of(result).answers, []
     width = max(len(answer.label) for answer in answers) + 2
     for answer in answers:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
+from xml.etree import ElementTree
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -16,7 +21,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.rules import minimum, one_standard_error
+from outsample.rules import minimum, one_standard_error, oracle_terms
+from outsample.view import axes, svg
+from outsample.view.drawings import Level
 
 mpl.use("Agg")
 
@@ -123,23 +130,67 @@ def test_a_grid_of_one_parameter_is_a_curve_with_its_short_name(ax):
     assert texts(ax)[-1] == f"minimum: {search.best_params_['decisiontreeclassifier__max_leaf_nodes']}"
 
 
-@pytest.mark.parametrize("result", ["estimate", "evaluation", "audit", "complexity", "complexities", "columns", "race"])
-def test_every_result_draws_itself(result, ax):
-    model, two = DecisionTreeClassifier(max_leaf_nodes=2), (IRIS[0][:100], IRIS[1][:100])
-    made = {
-        "estimate": lambda: outsample.estimate(model, *two, criterion="kfold", random_state=0),
-        "evaluation": lambda: outsample.evaluate(model.fit(*two), *two),
-        "audit": lambda: outsample.audit(lambda X, y: 0.5, *two, n_draws=3),
-        "complexity": lambda: outsample.permutation_complexity(model, *two, n_draws=5, random_state=0),
-        "complexities": lambda: outsample.permutation_complexity(
-            model, *two, param="max_leaf_nodes", values=[2, 3], n_draws=5, random_state=0
-        ),
-        "columns": lambda: outsample.permutation_test_columns(None, *two, n_draws=49, random_state=0),
-        "race": lambda: outsample.GridSearch(model, {"max_depth": [1, 2, 3]}, criterion="race").fit(*IRIS).race_,
+MODEL, TWO = DecisionTreeClassifier(max_leaf_nodes=2), (IRIS[0][:100], IRIS[1][:100])
+RESULTS = {
+    "curve": lambda: outsample.GridSearch(MODEL, {"max_depth": [1, 2]}, criterion="kfold").fit(*IRIS).curve_,
+    "estimate": lambda: outsample.estimate(MODEL, *TWO, criterion="kfold", random_state=0),
+    "evaluation": lambda: outsample.evaluate(MODEL.fit(*TWO), *TWO),
+    "comparison": lambda: outsample.compare(MODEL, *TWO, criteria=["kfold", "holdout"], random_state=0),
+    "learners": lambda: outsample.compare_models({"tree": MODEL, "knn": KNeighborsClassifier()}, *TWO, random_state=0),
+    "test": lambda: outsample.permutation_test(MODEL, *TWO, n_draws=9, random_state=0),
+    "audit": lambda: outsample.audit(lambda X, y: 0.5, *TWO, n_draws=3),
+    "complexity": lambda: outsample.permutation_complexity(MODEL, *TWO, n_draws=5, random_state=0),
+    "complexities": lambda: outsample.permutation_complexity(
+        MODEL, *TWO, param="max_leaf_nodes", values=[2, 3], n_draws=5, random_state=0
+    ),
+    "columns": lambda: outsample.permutation_test_columns(None, *TWO, n_draws=49, random_state=0),
+    "race": lambda: outsample.GridSearch(MODEL, {"max_depth": [1, 2, 3]}, criterion="race").fit(*IRIS).race_,
+    "learning": lambda: outsample.learning_curve(MODEL, *IRIS, train_sizes=[30, 60], random_state=0),
+    "vc": lambda: outsample.effective_vc_dimension(MODEL, IRIS[0], n_draws=5, random_state=0),
+    "regret": lambda: outsample.regret_study(
+        {"tree": (MODEL, {"max_depth": [1, 2]})}, {"iris": IRIS}, ["kfold", "holdout"], n_splits=2, n_jobs=1
+    ),
+    "oracle": lambda: oracle_terms(RESULTS["curve"]()),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_drawn_alike_on_axes_and_on_pages_and_shows_itself_in_a_notebook(name, ax, monkeypatch):
+    result, seen = RESULTS[name](), []
+    draw = axes.plotted
+    monkeypatch.setattr(axes, "plotted", lambda drawing, ax: seen.append(drawing) or draw(drawing, ax))
+    if name != "oracle":
+        assert result.plot(ax=ax) is ax
+        ax.figure.canvas.draw()
+        assert texts(ax)
+        for kind in svg.SIZES:
+            page = svg.drawn(seen[0], kind, "p")
+            ElementTree.fromstring(str(page))
+            assert "nan" not in page
+            assert seen[0].across.name[:20] in html.unescape(page)
+            marks = page.count('class="bar') + page.count('class="mark"') + page.count('class="stroke"')
+            assert marks >= len([layer for layer in seen[0].layers if not isinstance(layer, Level)])
+    if hasattr(result, "_repr_html_"):
+        assert result._repr_html_().startswith(("<table", "<p"))
+
+
+def test_a_curve_of_scores_shows_them_as_the_user_asked_for_them(ax):
+    two = IRIS[0][:, :1], IRIS[1] == 1
+    grid = {"n_neighbors": [5, 15]}
+    search = outsample.GridSearch(KNeighborsClassifier(), grid, scoring="roc_auc", criterion="kfold", random_state=0)
+    curve = search.fit(*two).curve_
+    seen = {
+        "print": [float(line.split()[3]) for line in str(curve).splitlines()[2:4]],
+        "frame": curve.to_frame()["out_sample"],
+        "json": [model["out_sample"] for model in json.loads(curve.to_json())["models"]],
+        "notebook": [float(row) for row in re.findall(r"<tr>(?:<td.*?</td>){3}<td>(.*?)</td>", curve._repr_html_())],
+        "plot": curve.plot(ax=ax).get_lines()[1].get_ydata(),
     }
-    assert made[result]().plot(ax) is ax
-    ax.figure.canvas.draw()
-    assert texts(ax)
+    for shown in seen.values():
+        np.testing.assert_allclose(shown, -curve.out_sample, rtol=1e-3)
+    frame = curve.to_frame()
+    np.testing.assert_allclose(frame["in_sample"] + frame["optimism"], frame["out_sample"])
+    assert (frame["standard_error"] > 0).all()
 
 
 def test_names_are_not_read_as_formulas(ax, curve):
@@ -147,24 +198,6 @@ def test_names_are_not_read_as_formulas(ax, curve):
 
     named = dataclasses.replace(curve, params=[{"$x^{": i} for i in range(len(curve))])
     named.plot(ax=ax).figure.canvas.draw()
-
-
-@pytest.mark.parametrize("result", ["curve", "estimate", "comparison", "test", "audit", "complexity", "oracle"])
-def test_every_result_shows_itself_in_a_notebook(result, curve):
-    from outsample.rules import oracle_terms
-
-    model = DecisionTreeClassifier(max_leaf_nodes=2)
-    two = IRIS[0][:100], IRIS[1][:100]
-    made = {
-        "curve": lambda: curve,
-        "estimate": lambda: curve.estimate(0),
-        "comparison": lambda: outsample.compare(model, *two, criteria=["holdout"]),
-        "test": lambda: outsample.permutation_test(model, *two, n_draws=9, random_state=0),
-        "audit": lambda: outsample.audit(lambda X, y: 0.5, *two, n_draws=3),
-        "complexity": lambda: outsample.permutation_complexity(model, *two, n_draws=5, random_state=0),
-        "oracle": lambda: oracle_terms(curve),
-    }
-    assert made[result]()._repr_html_().startswith(("<table", "<p"))
 
 
 def test_the_legend_stands_below_slanted_ticks():
