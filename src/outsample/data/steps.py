@@ -16,10 +16,10 @@ from sklearn.preprocessing import (
     Normalizer,
     PolynomialFeatures,
     StandardScaler,
-    TargetEncoder,
 )
 
 from outsample.data.learners import seeded
+from outsample.data.parameters import KNOWN_PARAMETERS, unknown_settings
 from outsample.data.tables import Table, lend
 
 _UNSUPERVISED_MODULES = (
@@ -42,19 +42,20 @@ _SEED = 0
 def ignores_y(step: Any) -> bool:
     """Whether a transformer is known not to look at y when it is fitted.
 
-    Steps from outside scikit-learn, and subclasses of its own, are assumed to look.
+    Steps from outside scikit-learn, subclasses of its own, and those set in ways not known here are assumed to look.
     """
     if step is None or isinstance(step, str):
         return step in (None, "passthrough", "drop")
+    if unknown_settings(step):
+        return False
     if type(step) is Pipeline:
         return all(ignores_y(inner) for _, inner in step.steps)
     if type(step) is FeatureUnion:
         return all(ignores_y(inner) for _, inner in step.transformer_list)
     if type(step) is ColumnTransformer:
         return ignores_y(step.remainder) and all(ignores_y(inner) for _, inner, _ in step.transformers)
-    if isinstance(step, TargetEncoder):
-        return False
-    return type(step) is VarianceThreshold or type(step).__module__.startswith(_UNSUPERVISED_MODULES)
+    listed = type(step).__name__ in KNOWN_PARAMETERS
+    return type(step) is VarianceThreshold or (listed and type(step).__module__.startswith(_UNSUPERVISED_MODULES))
 
 
 def step_that_reads_y(estimator: BaseEstimator) -> Any:
@@ -89,7 +90,7 @@ def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, Any, str]
     The leading steps are None where there are none. The learner is the last step, whose parameters begin with the
     prefix "step__"; or, with the prefix "", all steps from the first one that looks at y.
     """
-    if type(estimator) is not Pipeline:
+    if type(estimator) is not Pipeline or unknown_settings(estimator):
         return None, estimator, ""
     steps = estimator.steps
     cut = 0

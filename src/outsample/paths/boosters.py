@@ -42,29 +42,14 @@ class LightGBMPath(OneFitPath):
         | {"mape", "mean_absolute_percentage_error"}
     )
     _exponentials = frozenset({"poisson", "gamma", "tweedie"})
-    # fmt: off
-    _harmless = frozenset(
-        {
-            "verbose", "verbosity", "max_bin", "deterministic", "force_col_wise", "force_row_wise", "num_threads",
-            "metric", "seed", "extra_seed", "bagging_seed", "feature_fraction_seed", "bagging_fraction",
-            "bagging_freq", "pos_bagging_fraction", "neg_bagging_fraction", "feature_fraction",
-            "feature_fraction_bynode", "data_sample_strategy", "top_rate", "other_rate", "extra_trees", "path_smooth",
-            "max_delta_step", "monotone_constraints", "min_data_in_bin", "min_data_in_leaf", "min_gain_to_split",
-            "lambda_l1", "lambda_l2", "scale_pos_weight", "is_unbalance", "cat_smooth", "cat_l2", "max_cat_threshold",
-            "max_cat_to_onehot", "min_data_per_group", "alpha", "tweedie_variance_power", "poisson_max_delta_step",
-            "use_missing", "zero_as_missing",
-        }
-    )
-    # fmt: on
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
         settings = estimator.get_params()
-        known = type(estimator)().get_params().keys() | cls._harmless
         objectives = cls._classifications if is_classifier(estimator) else cls._identities | cls._exponentials
         named = settings["objective"] is None or isinstance(settings["objective"], str)
         nested = settings["boosting_type"] in ("gbdt", "gbrt", "goss")
-        return bool(nested and named and settings["objective"] in objectives and settings.keys() <= known)
+        return bool(nested and named and settings["objective"] in objectives)
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterator[Array]:
         raw_scores = at_sizes(_raw_scores(model, X), self.sizes)
@@ -194,21 +179,6 @@ class CatBoostPath(OneFitPath):
     responses = frozenset({"predict", "predict_proba"})
     _objectives = frozenset({None, "Logloss", "CrossEntropy", "MultiClass", "RMSE", "MAE"})
     _rates = ("learning_rate", "eta")
-    # fmt: off
-    _harmless = frozenset(
-        {
-            "iterations", "n_estimators", "num_trees", "num_boost_round", "learning_rate", "eta", "loss_function",
-            "objective", "depth", "max_depth", "l2_leaf_reg", "reg_lambda", "rsm", "colsample_bylevel",
-            "random_strength", "model_size_reg", "random_seed", "random_state", "bootstrap_type",
-            "bagging_temperature", "subsample", "sampling_frequency", "mvs_reg", "border_count", "max_bin",
-            "feature_border_type", "grow_policy", "min_data_in_leaf", "min_child_samples", "max_leaves", "num_leaves",
-            "boosting_type", "boost_from_average", "score_function", "nan_mode", "leaf_estimation_method",
-            "leaf_estimation_iterations", "leaf_estimation_backtracking", "one_hot_max_size", "auto_class_weights",
-            "scale_pos_weight", "has_time", "verbose", "silent", "logging_level", "verbose_eval", "metric_period",
-            "eval_metric", "custom_metric", "allow_writing_files", "train_dir", "thread_count",
-        }
-    )
-    # fmt: on
 
     @classmethod
     def serves(cls, estimator: BaseEstimator, alone: bool) -> bool:
@@ -216,7 +186,7 @@ class CatBoostPath(OneFitPath):
         rate = any(settings.get(name) is not None for name in cls._rates)
         objective = settings.get("loss_function", settings.get("objective"))
         named = objective is None or isinstance(objective, str)
-        return bool(rate and named and objective in cls._objectives and settings.keys() <= cls._harmless)
+        return bool(rate and named and objective in cls._objectives)
 
     def answers(self, model: BaseEstimator, X: Table, response: str) -> Iterable[Array]:
         step = gcd(*self.sizes)

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from outsample.checks import truth
 from outsample.data.learners import with_params
+from outsample.data.parameters import unknown_settings
 from outsample.data.steps import split_pipeline
 from outsample.paths.base import GridPath, Path
 from outsample.paths.order import complexity_of
@@ -147,9 +148,9 @@ def find_path(
 def _fast_path(
     estimator: BaseEstimator, parameter: str | None, values: list[Any] | None, response: str, weighted: bool
 ) -> Path | None:
-    """The fast path of this estimator over these values; None where it has none."""
+    """The fast path of this estimator over these values; None where it has none, or does not know all that is set."""
     entries = list(_entries(estimator, parameter))
-    if entries and values is None and _is_refused(estimator):
+    if not entries or any(map(unknown_settings, _steps_of(estimator))) or (values is None and _is_refused(estimator)):
         return None
     for name, path in entries:
         if response not in path.responses or (weighted and not path.takes_weight):
@@ -171,8 +172,8 @@ def _fast_path(
 
 def _is_refused(estimator: BaseEstimator) -> bool:
     """Whether scikit-learn refuses a parameter, which it does before it looks at X and y: it shall say why itself."""
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    return any(type(step).__module__.startswith("sklearn.") and _refuses_a_parameter(step) for step in steps)
+    learners = [step for step in _steps_of(estimator) if type(step) is not Pipeline]
+    return any(type(step).__module__.startswith("sklearn.") and _refuses_a_parameter(step) for step in learners)
 
 
 def _refuses_a_parameter(learner: Any) -> bool:
@@ -183,6 +184,11 @@ def _refuses_a_parameter(learner: Any) -> bool:
         except Exception as error:
             return type(error).__name__ == "InvalidParameterError"
     return False
+
+
+def _steps_of(estimator: Any) -> list[Any]:
+    """An estimator, and the steps of one that is a pipeline."""
+    return [estimator, *(step for _, step in estimator.steps)] if type(estimator) is Pipeline else [estimator]
 
 
 def _entries(estimator: BaseEstimator, parameter: str | None) -> Iterator[tuple[str, type[GridPath]]]:

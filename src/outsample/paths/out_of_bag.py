@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from outsample.data.learners import fit, last_step
+from outsample.data.parameters import unknown_settings
 from outsample.data.steps import ignores_y, transformed
 from outsample.data.tables import Table, rows
 from outsample.paths.dispatch import is_patched, kind_of
@@ -43,6 +44,9 @@ def objection(estimator: BaseEstimator) -> str | None:
     ensemble = last_step(estimator)
     if kind_of(type(ensemble)) not in _FORESTS | _BAGS:
         return f"knows {KNOWN}, not {type(ensemble).__name__}"
+    strangers = unknown_settings(ensemble)
+    if strangers:
+        return f"does not know what {strangers[0]} does to {type(ensemble).__name__}"
     if not ensemble.bootstrap:
         return f"needs rows that trees did not see, and bootstrap=False shows every tree all of them: {ensemble!r}"
     looking = [step for step in _leading_steps(estimator) if not ignores_y(step)]

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from outsample.data.learners import with_params
+from outsample.data.parameters import unknown_settings
 from outsample.data.steps import fit_leading_steps, is_random, split_pipeline, transformed
 from outsample.paths.base import Path
 from outsample.paths.dispatch import public_name
@@ -153,7 +154,7 @@ def _of_model(model: Any) -> list[Preparation]:
     leading, learner, _ = split_pipeline(model)
     if leading is not None:
         found.append(LeadingSteps(fingerprint(leading), RefitPath.over(learner, [{}]), leading))
-    if public_name(type(learner)) in _MACHINES and learner.kernel in KERNELS:
+    if public_name(type(learner)) in _MACHINES and learner.kernel in KERNELS and not unknown_settings(learner):
         rest = RefitPath.over(learner, [{"kernel": "precomputed"}])
         found.append(KernelMatrix(fingerprint(*_parameters_of_kernel(learner)), rest, learner))
     return found

@@ -29,6 +29,7 @@ from sklearn.linear_model import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from outsample.data.parameters import unknown_settings
 from outsample.running.arrays import Floats, Rows
 from outsample.running.run import child_generator
 
@@ -78,6 +79,8 @@ def weight_repeats(estimator: BaseEstimator) -> bool:
     earlier steps see no weights; learners that count rows (`min_samples_leaf`), draw them (forests), bin them
     (histograms) or scale by them (`gamma="scale"`, balanced class weights); and learners that are not known here.
     """
+    if unknown_settings(estimator):
+        return False
     if type(estimator) in _TREES:
         return bool(estimator.min_samples_leaf == 1 and estimator.min_samples_split == 2)
     return type(estimator) in _SUMS_OVER_ROWS and getattr(estimator, "class_weight", None) != "balanced"

@@ -28,6 +28,7 @@ from sklearn.linear_model import (
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight
 
+from outsample.data.parameters import unknown_settings
 from outsample.data.tables import n_columns
 from outsample.paths.penalised.approximate import LocalObjective, Reweighting, SharedTable
 from outsample.paths.penalised.row_losses import (
@@ -95,6 +96,8 @@ def objectives_of(model: BaseEstimator, X: SharedTable, labels: Labels) -> list[
 
 def knows(estimator: BaseEstimator) -> bool:
     """Whether the objective of this learner is known and smooth in the linear predictor."""
+    if unknown_settings(estimator):
+        return False
     if type(estimator) is LinearSVC:
         return bool(estimator.loss == "squared_hinge" and estimator.multi_class == "ovr")
     if type(estimator) is LinearSVR:
