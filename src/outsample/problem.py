@@ -27,6 +27,7 @@ from outsample.losses.whole_set import risk_of_scores
 from outsample.paths.base import Design, Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Array, Floats, chunks
+from outsample.running.fits import Remembered
 from outsample.running.progress import Progress, silent
 from outsample.running.run import REAL_FIT, RandomState, Run, StoredUnits, as_run, child_integer
 from outsample.running.threads import cached_property, one_blas_thread
@@ -171,14 +172,20 @@ class Problem(Question):
         with one_blas_thread:
             return self.path.bind(self.X, self.target.classes, self.weight)
 
-    @cached_property
+    @property
     def fitted(self) -> Array:
         """In-sample predictions on the real labels, (models, n[, classes or outputs])."""
-        return self._stored("fitted", lambda: self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
+        return np.asarray(self._stored("fitted", self._fitted))
 
-    @cached_property
+    def _fitted(self) -> Array:
+        return np.asarray(self.design.fitted(self.y[None], self.response, [self.real_seed])[0])
+
+    @property
     def in_sample(self) -> Floats:
         """Risk of every model on the data it was fitted to, (models,)."""
+        return np.asarray(self.once("in-sample", self._in_sample))
+
+    def _in_sample(self) -> Floats:
         if self.response == "score":
             return self._stored(
                 "score", lambda: risk_of_scores(self.design.scores(self.y, self.real_seed, None, self.y, self.weight))
@@ -216,18 +223,24 @@ class Problem(Question):
             answers = self.design.fitted_blocks(self.y, slice(model, model + 1))
             return np.concatenate([values[0] for _, values in answers])
 
-    @cached_property
+    @property
     def _moments_of_losses(self) -> Floats:
         """Mean and standard deviation of the in-sample losses, (2, models), a few rows at a time."""
+        return np.asarray(self.once("moments", self._measured_moments))
+
+    def _measured_moments(self) -> Floats:
         with one_blas_thread:
             return moments_of_losses(self.loss, self.y, self.weight, self.design.fitted_blocks(self.y))
 
-    @cached_property
+    @property
     def _confusion(self) -> Floats:
         return self._stored("confusion", lambda: self.design.confusions(self.y[None], [self.real_seed]))
 
     def _stored(self, name: str, compute: Callable[[], Array]) -> Array:
-        """A fit to the real labels, taken from the store where it is there already."""
+        """A fit to the real labels, computed once, or taken from the store where it is there already."""
+        return np.asarray(self.once(name, lambda: self._from_store(name, compute)))
+
+    def _from_store(self, name: str, compute: Callable[[], Array]) -> Array:
         finished = self.finished(name)
         known = None if finished is None else finished.get(0)
         if known is None:
@@ -239,17 +252,15 @@ class Problem(Question):
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """What `compute` gives, computed the first time only: for criteria that share their resamples."""
-        if key not in self._remembered:
-            self._remembered[key] = compute()
-        return self._remembered[key]
+        return self._remembered(key, compute)
 
     def knows(self, key: Hashable) -> bool:
         """Whether `once` has computed this."""
         return key in self._remembered
 
     @cached_property
-    def _remembered(self) -> dict[Any, Any]:
-        return {}
+    def _remembered(self) -> Remembered:
+        return Remembered()
 
     def finished(self, kind: str, *details: Any) -> StoredUnits | None:
         """The finished units of one kind of work on this path, None where nothing is kept.
@@ -324,8 +335,8 @@ class Problem(Question):
         out_sample: Floats,
         criterion: str,
         estimand: str,
-        n_fits: int,
         in_sample: Floats | None = None,
+        n_fits: int = 0,
         limit: bool = False,
         **more: Any,
     ) -> RiskCurve:
@@ -337,6 +348,7 @@ class Problem(Question):
         Parameters
         ----------
         in_sample : where the criterion has fitted the models itself.
+        n_fits : `Criterion.curve` counts them.
         limit : whether out_sample is an upper limit, which ranks models also where it exceeds the range of the loss.
         """
         in_sample = self.in_sample if in_sample is None else in_sample

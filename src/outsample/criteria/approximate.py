@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
+from outsample.criteria.leave_one_out import LeaveOneOut
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
+from outsample.data.parameters import KNOWN_PARAMETERS, unknown_settings
 from outsample.data.steps import step_that_reads_y
 from outsample.evidence.approximations import Approximation, LastSteps
 from outsample.evidence.rows import left_out_losses
 from outsample.evidence.settled import settled_models, settles_together
 from outsample.losses.base import weighted_mean
 from outsample.paths.penalised.objectives import KNOWN, knows
+from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.workers import results_of
 
 # What is known of the richest model, by this key of `Problem.once`.
 RICHEST = "richest model by approximate leave-one-out"
+
+
+REFITTED = "a parameter is set whose part in the objective is not known here: every row was left out by a refit"
 
 
 @dataclass(frozen=True)
@@ -92,10 +97,9 @@ class ApproximateLeaveOneOut(Criterion):
                 f'criterion "alo" leaves out single rows, and {problem.loss.name} ranks rows, which takes what one '
                 'model says of several of them; use "auto" or "kfold" instead'
             )
-        for params in _distinct(problem.path.params):
-            model = with_params(problem.path.estimator, params)
+        for model in _kinds(problem):
             tail = last_step(model)
-            if not knows(tail):
+            if not unknown_settings(tail) and not knows(tail):
                 raise ValueError(
                     f'criterion "alo" knows the objectives of {KNOWN} (LinearSVC and LinearSVR with their squared '
                     f'losses), not of {tail!r}; use "loo" or "kfold" instead'
@@ -120,6 +124,9 @@ class ApproximateLeaveOneOut(Criterion):
         return bool(counts[0] > 0)
 
     def _curve(self, problem: Problem) -> RiskCurve:
+        if set_unknowingly(problem):
+            found = LeaveOneOut().curve(problem.over(RefitPath.of(problem.path)))
+            return replace(found, criterion=self.name, notes=(*found.notes, REFITTED))
         models = _last_steps(problem)
         in_sample, left_out, counts = self._answers(problem, models)
         left_out, unknown = _known_answers(problem, left_out)
@@ -132,7 +139,6 @@ class ApproximateLeaveOneOut(Criterion):
             out_sample=np.where(unknown > 0, np.inf, _risk(problem, left_out, table)),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of a model fitted to all rows but one{head}",
-            n_fits=len(problem.path) + int(counts[:, 1].sum()),
             standard_error=_standard_error(table),
             left_out=table,
             in_doubt=in_doubt.astype(np.float64),
@@ -186,10 +192,20 @@ def _risk(problem: Problem, left_out: Array, table: LeftOut | None) -> Floats:
     return np.asarray(problem.loss.risk(problem.y, left_out, problem.weight))
 
 
-def _distinct(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Settings that differ in more than numbers, one of each kind."""
-    kinds = [{k: v for k, v in params.items() if not isinstance(v, int | float | np.number)} for params in settings]
-    return [kind for i, kind in enumerate(kinds) if i == 0 or kind]
+def set_unknowingly(problem: Problem) -> bool:
+    """Whether parameters are set whose part in the objective is not known."""
+    return any(unknown_settings(last_step(model)) for model in _kinds(problem))
+
+
+def _kinds(problem: Problem) -> list[Any]:
+    """The models that differ in more than numbers of known parameters, one of each kind."""
+    known = KNOWN_PARAMETERS.get(type(last_step(problem.path.estimator)).__name__, frozenset())
+
+    def is_number(name: str, value: Any) -> bool:
+        return name.rpartition("__")[2] in known and isinstance(value, int | float | np.number)
+
+    kinds = [{k: v for k, v in params.items() if not is_number(k, v)} for params in problem.path.params]
+    return [with_params(problem.path.estimator, kind) for i, kind in enumerate(kinds) if i == 0 or kind]
 
 
 def _standard_error(table: LeftOut | None) -> Floats | None:

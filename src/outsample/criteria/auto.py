@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
-from outsample.criteria.approximate import ApproximateLeaveOneOut
+from outsample.criteria.approximate import ApproximateLeaveOneOut, set_unknowingly
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation
 from outsample.criteria.leave_one_out import LeaveOneOut
@@ -125,7 +125,7 @@ class Auto(Criterion):
             return race
         return replace(race, max_fits=left if race.max_fits is None else min(left, race.max_fits))
 
-    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
         """The criterion for problems that are to be compared: one row left out by all of them, or a race."""
         taken, n_models = [self.choice(problem) for problem in problems], sum(len(p.path) for p in problems)
         names = {criterion.name for criterion, _ in taken}
@@ -142,16 +142,16 @@ class Auto(Criterion):
             criterion, why = self.race_taken, f"the grid has {len(problems)} paths that it can compare"
         elif n_models == 1 and criterion.name == CrossValidation.name:
             criterion, why = self.race_taken, "of a single candidate no more than folds are needed"
-        return criterion, (_note(criterion, why),), 0
+        return criterion, (_note(criterion, why),)
 
-    def _of_single_rows(self, approximated: Sequence[Problem], n_models: int) -> tuple[Criterion, tuple[str, ...], int]:
+    def _of_single_rows(self, approximated: Sequence[Problem], n_models: int) -> tuple[Criterion, tuple[str, ...]]:
         """Leave-one-out, where the problems that approximate it leave no row in doubt; else a race of all models."""
         n_fits = 0
         for problem in approximated:
             try:
                 if len(problem.path) > FEW_SETTINGS and APPROXIMATE.leaves_richest_in_doubt(problem):
                     race = self._race_after(n_fits + 1, n_models)
-                    return race, (_note(race, IN_DOUBT),), n_fits + 1
+                    return race, (_note(race, IN_DOUBT),)
                 curve = self._approximate(problem)
             except (FitError, ValueError, TypeError):
                 # Whoever cannot be fitted is found, and reported, one by one.
@@ -159,8 +159,8 @@ class Auto(Criterion):
             n_fits += curve.n_fits
             if _in_doubt(curve):
                 race = self._race_after(n_fits, n_models)
-                return race, (_note(race, IN_DOUBT),), n_fits
-        return self, (), 0
+                return race, (_note(race, IN_DOUBT),)
+        return self, ()
 
     def _approximate(self, problem: Problem) -> RiskCurve:
         """The curve by approximate leave-one-out, computed once."""
@@ -177,12 +177,7 @@ class Auto(Criterion):
         if _in_doubt(curve):
             criterion, why = self._race_after(curve.n_fits, len(problem.path)), IN_DOUBT
             folds, _ = criterion.together([problem])
-            curve = replace(
-                folds,
-                in_sample=curve.in_sample,
-                optimism=folds.out_sample - curve.in_sample,
-                n_fits=folds.n_fits + curve.n_fits,
-            )
+            curve = replace(folds, in_sample=curve.in_sample, optimism=folds.out_sample - curve.in_sample)
         # A model that is judged alone, because others of its path could not be fitted, was in no race.
         return replace(curve, race=None, notes=(_note(criterion, why), *curve.notes))
 
@@ -293,7 +288,7 @@ def _approximates(problem: Problem) -> bool:
     classes = problem.target.n_classes or 0
     system = min(problem.n_samples, n_columns(problem.X)) * (classes if classes > 2 else 1)
     small = system <= LARGEST_SYSTEM and classes <= MOST_CLASSES
-    return small and problem.target.n_outputs == 1 and _accepts(APPROXIMATE, problem)
+    return small and problem.target.n_outputs == 1 and _accepts(APPROXIMATE, problem) and not set_unknowingly(problem)
 
 
 def _accepts(criterion: Criterion, problem: Problem) -> bool:

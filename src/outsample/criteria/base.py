@@ -27,6 +27,7 @@ from outsample.losses.whole_set import OwnScore
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Floats
+from outsample.running.fits import counted_fits
 
 
 class Criterion(ABC):
@@ -70,29 +71,30 @@ class Criterion(ABC):
 
     def curve(self, problem: Problem) -> RiskCurve:
         """The risk curve of the problem's path."""
-        start = time.perf_counter()
         if not problem.loss.reads_predictions and not self.asks_own_score:
             raise ValueError(f"criterion {self.name!r} needs a loss of predictions, not the estimator's own score")
-        self.check(problem)
-        found = self._curve(problem)
+        start = time.perf_counter()
+        with counted_fits() as spent:
+            self.check(problem)
+            found = self._curve(problem)
         table = None if found.left_out is None else found.left_out.within_size()
-        return replace(found, left_out=table, seconds=time.perf_counter() - start)
+        return replace(found, left_out=table, n_fits=spent.n_fits, seconds=time.perf_counter() - start)
 
-    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
-        """(the table of losses of rows left out that comes with a curve, fits that it takes), without the curve.
+    def left_out_alone(self, problem: Problem) -> LeftOut | None:
+        """The table of losses of rows left out that comes with a curve, without the curve.
 
         None where the criterion leaves no rows out, or is in doubt about some.
         """
         curve = self.curve(problem)
         in_doubt = curve.in_doubt is not None and bool((curve.in_doubt > 0).any())
-        return None if in_doubt else curve.left_out, curve.n_fits
+        return None if in_doubt else curve.left_out
 
-    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...], int]:
-        """(the criterion that judges problems which are to be compared, sentences about it, fits that it took to say).
+    def settled(self, problems: Sequence[Problem]) -> tuple[Criterion, tuple[str, ...]]:
+        """(the criterion that judges problems which are to be compared, sentences about it).
 
         Itself, for most.
         """
-        return self, (), 0
+        return self, ()
 
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
         """(one curve over the models of all problems, in their order; why models could not be fitted, by their place).
@@ -178,7 +180,6 @@ class RowCriterion(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, {meaning}",
-            n_fits=found.n_fits,
             left_out=replace(found.left_out, predictions=predictions),
             notes=splits.notes,
             **more,

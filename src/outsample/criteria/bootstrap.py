@@ -207,7 +207,6 @@ class Bootstrap(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, {MEANINGS[self.kind]}",
-            n_fits=(self.n_bags + 1) * problem.design.fits_per_draw,
             **more,
         )
 

@@ -28,6 +28,7 @@ from outsample.criteria.effective_vc import effective_vc_dimension
 from outsample.criteria.labels import error_of_draws
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import fit, last_step, seeded, with_params
+from outsample.data.parameters import unknown_settings
 from outsample.data.tables import Table, n_columns
 from outsample.docstrings import Thing, described, example_of
 from outsample.evidence.labels import measured_draws
@@ -47,6 +48,11 @@ VACUOUS = "every limit is at or above 1: vacuous as a guarantee, though it still
 
 PerModel = float | Sequence[float] | Callable[[dict[str, Any]], float]
 """A number for every model of a path: the same for all, one each, simplest first, or a function of its parameters."""
+
+
+def _is_linear(estimator: object) -> bool:
+    """Whether the hypotheses of a learner are known to be all hyperplanes."""
+    return type(estimator) in LINEAR and not unknown_settings(estimator)
 
 
 def _documented(criterion: str = "", value: float = 0.0, learner: str = "stump") -> Callable[[Thing], Thing]:
@@ -71,11 +77,11 @@ def check_two_classes(name: str, problem: Problem) -> None:
         raise ValueError(f'groups: criterion {name!r} draws every label on its own; use "permutation"')
 
 
-def _drawn_fits(problem: Problem, scheme: LabelScheme, n_draws: int) -> tuple[LabelDraws, Floats, int]:
+def _drawn_fits(problem: Problem, scheme: LabelScheme, n_draws: int) -> tuple[LabelDraws, Floats]:
     """(the draws, 1 − 2 e' of every model fitted to each, (draws, models), fits), e' the error on the drawn labels."""
     draws = LabelDraws(scheme, problem.y, n_draws, child_seed(problem.seed, LABEL_DRAWS))
     errors = measured_draws(problem, draws, 0, len(draws))[1]
-    return draws, 1 - 2 * errors, (len(draws) + 1) * problem.design.fits_per_draw
+    return draws, 1 - 2 * errors
 
 
 def _made_by(theorem: Callable[..., Certificate], problem: Problem, **measured: Any) -> Certificate:
@@ -101,9 +107,7 @@ class _Discrepancy(Criterion):
     def check(self, problem: Problem) -> None:
         check_two_classes(self.name, problem)
 
-    def _recorded(
-        self, problem: Problem, drawn: LabelDraws, discrepancy: Floats, n_fits: int, **more: Any
-    ) -> RiskCurve:
+    def _recorded(self, problem: Problem, drawn: LabelDraws, discrepancy: Floats, **more: Any) -> RiskCurve:
         penalty = discrepancy.mean(axis=0)
         certificates: tuple[Certificate, ...] = ()
         if problem.label_weight is None:
@@ -117,7 +121,6 @@ class _Discrepancy(Criterion):
             limit=True,
             criterion=self.name,
             estimand=f"an upper estimate of {problem.loss.on_new_data}, penalised by {self.penalised_by}",
-            n_fits=n_fits,
             certificates=certificates,
             **more,
         )
@@ -160,20 +163,19 @@ class ExpectedDiscrepancy(_Discrepancy):
         object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws))
 
     def _curve(self, problem: Problem) -> RiskCurve:
-        draws, correlation, n_fits = _drawn_fits(problem, RademacherSigns(), self.n_draws)
+        draws, correlation = _drawn_fits(problem, RademacherSigns(), self.n_draws)
         flipped = weighted_mean(draws[:] != problem.y, problem.weight)
         each = correlation + (2 * flipped - 1)[:, None]
         error = error_of_draws(each, draws.exhaustive)
-        return self._recorded(problem, draws, each, n_fits, monte_carlo_error=error, draws=each)
+        return self._recorded(problem, draws, each, monte_carlo_error=error, draws=each)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a bound is made of: arguments of its theorem, what is known of its assumptions, and what that cost."""
+    """What a bound is made of: arguments of its theorem, what is known of its assumptions."""
 
     arguments: Mapping[str, Any]
     known: Mapping[str, bool | None]
-    n_fits: int = 0
     notes: tuple[str, ...] = ()
     monte_carlo_error: Floats | None = None
 
@@ -223,7 +225,6 @@ class BoundCriterion(Criterion):
                 f"an upper limit on {problem.loss.on_new_data}, right for each model with probability "
                 f"{1 - self.delta:.4g} ({bound.theorem})"
             ),
-            n_fits=found.n_fits + problem.design.fits_per_draw,
             notes=(*found.notes, VACUOUS) if np.all(bound.vacuous) else found.notes,
             certificates=_certificates(problem, bound.known(found.known)),
             monte_carlo_error=found.monte_carlo_error,
@@ -243,13 +244,12 @@ class DrawnBound(BoundCriterion):
         object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws))
 
     def measured(self, problem: Problem) -> Measured:
-        draws, correlation, _ = _drawn_fits(problem, self.scheme, self.n_draws)
+        draws, correlation = _drawn_fits(problem, self.scheme, self.n_draws)
         mean, proved = correlation.mean(axis=0), minimises_training_error(problem.path.estimator)
         n_draws = np.inf if draws.exhaustive else len(draws)
         return Measured(
             {"complexity": mean, "discrepancy": mean, "n_draws": n_draws},
             {MAXIMISED: proved},
-            len(draws) * problem.design.fits_per_draw,
             () if proved else (NOT_PROVED,),
             error_of_draws(correlation, draws.exhaustive),
         )
@@ -324,7 +324,7 @@ class VCBound(BoundCriterion):
     def measured(self, problem: Problem) -> Measured:
         if self.dimension is not None:
             return Measured({"dimension": _per_model("dimension", self.dimension, problem)}, {COUNTED: None})
-        if type(problem.path.estimator) not in LINEAR:
+        if not _is_linear(problem.path.estimator):
             raise ValueError(
                 f"criterion {self.name!r} does not know the VC dimension of {type(problem.path.estimator).__name__}; "
                 'pass VCBound(dimension=…), measure it with effective_vc_dimension, or use "rademacher-bound"'
@@ -382,7 +382,7 @@ class VCEntropyBound(BoundCriterion):
             return Measured({"log_shatter": _per_model("log_shatter", self.log_shatter, problem)}, {COUNTED: None})
         if isinstance(estimator, StumpClassifier):
             counted = float(np.log(stump_hypotheses(problem.X).shatter_coefficient))
-        elif type(estimator) in LINEAR:
+        elif _is_linear(estimator):
             counted = bounds.log_dichotomies(problem.n_samples, empirical_vc_dimension(estimator, problem.X))
         else:
             raise ValueError(
@@ -404,7 +404,7 @@ class VCEntropyBound(BoundCriterion):
         ]
         log_shatter = np.array([float(each) for each in found]) * np.log(problem.n_samples + 1)
         note = "the VC dimension is an estimate from random labels, and the limit is not proved"
-        return Measured({"log_shatter": log_shatter}, {COUNTED: False}, sum(each.n_fits for each in found), (note,))
+        return Measured({"log_shatter": log_shatter}, {COUNTED: False}, (note,))
 
 
 @_documented()
@@ -441,7 +441,7 @@ class MarginBound(BoundCriterion):
         names = ("value", "in_sample", "gap", "printed", "risk")
         numbers: dict[str, Any] = {name: np.array([getattr(found, name) for found in limits]) for name in names}
         known = {LINEAR_SPACE: not isinstance(problem.path.estimator, Pipeline)}
-        return self._recorded(problem, replace(limits[0], **numbers), Measured({}, known, len(limits)))
+        return self._recorded(problem, replace(limits[0], **numbers), Measured({}, known))
 
 
 def empirical_vc_dimension(hypotheses: HypothesisSet | BaseEstimator, X: Table | None = None) -> int:
@@ -472,7 +472,7 @@ def empirical_vc_dimension(hypotheses: HypothesisSet | BaseEstimator, X: Table |
         raise ValueError(f"X: the points are needed for {type(hypotheses).__name__}")
     if isinstance(hypotheses, StumpClassifier):
         return stump_hypotheses(X).vc_dimension()
-    if type(hypotheses) not in LINEAR:
+    if not _is_linear(hypotheses):
         raise ValueError(
             f"hypotheses: the labellings of {type(hypotheses).__name__} are not known; use effective_vc_dimension"
         )

@@ -89,7 +89,6 @@ class CovariancePenalty(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data} at the same X; its optimism is measured around a reference fit",
-            n_fits=(n_draws + 1) * problem.design.fits_per_draw + reference.n_fits,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error_around(reference, draws, exhaustive),
             draws=None if exhaustive else draws,

@@ -227,14 +227,13 @@ class CrossValidation(RowCriterion):
         found = evidence_of_folds(problem, splits, partition=None, keep=self.keep_predictions, whole=True)
         return self._record(problem, splits, found)
 
-    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
+    def left_out_alone(self, problem: Problem) -> LeftOut | None:
         if not self.pooled:
             return super().left_out_alone(problem)
         splits = self.splits(problem)
         partition = _required_partition(splits, problem)
         found = _pooled_evidence(problem, splits, partition)
-        n_fits = found.n_fits - problem.design.fits_per_draw
-        return left_out_losses(problem, found.predictions, partition), n_fits
+        return left_out_losses(problem, found.predictions, partition)
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -282,7 +281,7 @@ class CrossValidation(RowCriterion):
         if repeats > 1:
             means = found.fold_risks.reshape(repeats, -1, found.fold_risks.shape[1]).mean(axis=1)
             return np.asarray(length(moves_between(means)) / np.sqrt(repeats))
-        if found.n_fits > problem.design.fits_per_draw:
+        if found.refitted:
             return None
         return self._spread_of_partitions(problem, found.fold_risks.mean(axis=0))
 
@@ -328,7 +327,6 @@ def pooled_curve(
         out_sample=judged_risk(problem, found.predictions, splits.tests),
         criterion=name,
         estimand=f"{problem.loss.on_new_data}, {how}",
-        n_fits=found.n_fits,
         standard_error=table.standard_error if table is not None and known else None,
         variance_factor=problem.variance_factor_of_folds,
         left_out=table,

@@ -25,6 +25,7 @@ from outsample.data.tables import Table, as_table, n_rows, rows
 from outsample.paths.base import Path
 from outsample.paths.dispatch import find_path
 from outsample.running.arrays import Floats
+from outsample.running.fits import counted_fits
 from outsample.running.run import RandomState, child_generator, child_integer, seed_sequence
 from outsample.running.workers import results_of
 
@@ -149,7 +150,8 @@ def effective_vc_dimension(
     subsets = max(2, -(-count // LABELS_PER_SUBSET))
     discrepancy = _Discrepancy(find_path(estimator, fast=fast), X, seed_sequence(random_state))
     tasks = [(int(half), i, k) for i, half in enumerate(halves) for k in range(subsets)]
-    values = np.array(list(results_of(discrepancy, tasks, n_jobs))).reshape(len(halves), subsets)
+    with counted_fits() as spent:
+        values = np.array(list(results_of(discrepancy, tasks, n_jobs))).reshape(len(halves), subsets)
     mean, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(subsets)
     h = fitted_dimension(halves, mean)
     return EffectiveVC(
@@ -159,7 +161,7 @@ def effective_vc_dimension(
         discrepancy=mean,
         monte_carlo_error=error,
         lower_bound=bool((mean >= 1).all()),
-        n_fits=len(tasks) * LABELS_PER_SUBSET,
+        n_fits=spent.n_fits,
     )
 
 

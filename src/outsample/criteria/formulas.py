@@ -68,7 +68,6 @@ class FormulaCriterion(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data} at the same X, from the degrees of freedom of the fit",
-            n_fits=problem.design.fits_per_draw,
             standard_error=problem.standard_error(out_sample),
         )
 

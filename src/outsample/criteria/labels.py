@@ -129,7 +129,6 @@ class LabelCriterion(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; {self.meaning}",
-            n_fits=(n_draws + 1) * problem.design.fits_per_draw,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error,
             priced_at_guessing=True,
@@ -281,5 +280,4 @@ class Resubstitution(Criterion):
             out_sample=problem.in_sample.copy(),
             criterion=self.name,
             estimand=f"the {problem.loss.name} loss on the very data the model was fitted to, not on new data",
-            n_fits=problem.design.fits_per_draw,
         )

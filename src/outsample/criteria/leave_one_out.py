@@ -148,13 +148,12 @@ class LeaveOneOut(RowCriterion):
         return risk, float(error_of_mean(values, problem.weight, problem.groups)[0])
 
     def _without_table(self, problem: Problem, risk: Floats, error: Floats) -> RiskCurve:
-        n, n_fits = problem.n_samples, problem.design.fits_per_draw
-        problem.progress(n_fits, n_fits)
+        n = problem.n_samples
+        problem.progress(1, 1)
         return problem.curve(
             out_sample=risk,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, averaged over fits to {n - 1} of {n} rows",
-            n_fits=n_fits,
             standard_error=error,
             freedom=max(1, n - 1),
             left_out=LeftOut(None, problem.weight),

@@ -179,7 +179,6 @@ class NestedCrossValidation(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of the model fitted to all rows",
-            n_fits=(self.repeats * self._fits_per_repeat + 1) * problem.design.fits_per_draw,
             standard_error=standard_error,
             monte_carlo_error=error,
             left_out=LeftOut(losses / len(repeats), problem.weight, groups=problem.groups),

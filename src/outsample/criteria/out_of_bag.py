@@ -128,7 +128,6 @@ class OutOfBag(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of an ensemble fitted to all rows{head}",
-            n_fits=len(growths) * (1 + self.n_draws),
             standard_error=_standard_error(table),
             monte_carlo_error=_error_of_draws(calibration),
             left_out=table,

@@ -25,6 +25,7 @@ from outsample.paths.out_of_bag import SIZE
 from outsample.problem import Problem
 from outsample.resampling.rows import Splits, is_number_of_folds
 from outsample.running.arrays import Floats
+from outsample.running.fits import counted_fits
 from outsample.running.run import ROW_SPLITS, child_generator
 
 # Address of the order of folds below that of row splits.
@@ -140,7 +141,6 @@ class Race(Criterion):
             curve,
             in_sample=problem.in_sample,
             optimism=curve.out_sample - problem.in_sample,
-            n_fits=curve.n_fits + problem.design.fits_per_draw,
         )
 
     def together(self, problems: Sequence[Problem], first: int | None = None) -> tuple[RiskCurve, dict[int, FitError]]:
@@ -160,16 +160,18 @@ class Race(Criterion):
     def _over_folds(self, problems: Sequence[Problem], first: int | None) -> tuple[RaceRun, RiskCurve]:
         splits = self.splits(problems[0])
         order = child_generator(problems[0].seed, ROW_SPLITS, ORDER_OF_FOLDS).permutation(len(splits))
-        run = FoldRace(problems, splits, order, self._rules, self._asks_trees)
-        record = run.run(first)
+        with counted_fits() as spent:
+            run = FoldRace(problems, splits, order, self._rules, self._asks_trees)
+            record = replace(run.run(first), n_fits=spent.n_fits)
         curve = RiskCurve.joined([self._by_folds(p, run, places) for p, places in _places(problems)])
         table = _table(run, problems[0]).within_size()
         notes = (*splits.notes, record.summary)
         return run, replace(curve, race=record, n_fits=record.n_fits, left_out=table, notes=notes)
 
     def _over_size(self, problems: Sequence[Problem], first: int | None) -> tuple[RaceRun, RiskCurve]:
-        run = SizeRace(problems, self._rules)
-        record = run.run(first)
+        with counted_fits() as spent:
+            run = SizeRace(problems, self._rules)
+            record = replace(run.run(first), n_fits=spent.n_fits)
         curve = RiskCurve.joined([self._by_size(p, run, places) for p, places in _places(problems)])
         table = LeftOut(run.last_losses(), problems[0].weight).within_size()
         run.offer(record.leader)
@@ -193,7 +195,6 @@ class Race(Criterion):
             out_sample=mean_of_known(np.ascontiguousarray(run.risks[:, places].T)),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, averaged over fits to {_share(run.splits, problem.n_samples)}",
-            n_fits=0,
             standard_error=np.array([run.error(c) for c in range(places.start, places.stop)]),
             variance_factor=problem.variance_factor_of_folds,
         )
@@ -206,7 +207,6 @@ class Race(Criterion):
             out_sample=np.array([np.nan if it is None else float(it.risk[0]) for it in found]),
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}, of an ensemble fitted to all rows",
-            n_fits=0,
             standard_error=_errors_of_rows(run.last_losses()[places], problem.weight),
         )
 

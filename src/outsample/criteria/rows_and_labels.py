@@ -20,7 +20,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import least, length, mean_over_folds, moves_of_folds, shuffled_folds
 from outsample.evidence.labels import measured_draws
 from outsample.evidence.references import calibrated_reference, has_frequencies, moves_of_draws, optimism_around
-from outsample.evidence.rows import evidence_of_folds, judged_risk, left_out_losses
+from outsample.evidence.rows import Tested, evidence_of_folds, judged_risk, left_out_losses
 from outsample.problem import Problem
 from outsample.resampling.labels import FreePermutation, LabelDraws
 from outsample.resampling.rows import Splits
@@ -86,10 +86,9 @@ class RowsAndLabels(Criterion):
     def check(self, problem: Problem) -> None:
         refuse_groups_and_outputs(self.name, problem)
 
-    def left_out_alone(self, problem: Problem) -> tuple[LeftOut | None, int]:
+    def left_out_alone(self, problem: Problem) -> LeftOut | None:
         asked, splits = _asked(problem), shuffled_folds(problem, self.n_folds)
-        out, n_fits = _answer(asked, splits, 0)
-        return _table(problem, splits, _said(problem, asked, out)), n_fits
+        return _table(problem, splits, _said(problem, asked, _answer(asked, splits, 0).predictions))
 
     @property
     def n_folds(self) -> int:
@@ -107,7 +106,6 @@ class RowsAndLabels(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; a mean of cross-validation and of drawn labels",
-            n_fits=left_out.n_fits + labels.n_fits,
             standard_error=_standard_error(problem, out_sample, table, left_out.risk),
             monte_carlo_error=_monte_carlo_error(mix, left_out, labels),
             draws=None if labels.exact else labels.optimism,
@@ -170,25 +168,23 @@ class _Mix:
 @dataclass(frozen=True, eq=False)
 class _LeftOut:
     """What folds say: the folds, risk (models,), its moves left to chance (moves, models), predictions (models, n[,
-    classes]), the frequencies behind them, the cost."""
+    classes]), the frequencies behind them."""
 
     splits: Splits
     risk: Floats
     moves: Floats
     predicted: Array
     frequencies: Floats | None
-    n_fits: int
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelHalf:
     """What drawn labels say: the optimism of each draw (draws, models), whether it is exact, the relative error it has
-    from the reference, the cost, a sentence."""
+    from the reference, a sentence."""
 
     optimism: Floats
     exact: bool
     relative_error: float
-    n_fits: int
     note: str
 
 
@@ -225,18 +221,17 @@ def smoothed(optimism: Floats, complexity: Floats) -> Floats:
 def _left_out(problem: Problem, n_folds: int) -> _LeftOut:
     asked = _asked(problem)
 
-    def read(splits: Splits, number: int) -> tuple[Array, int]:
-        out, n_fits = _answer(asked, splits, number)
-        return _said(problem, asked, out), n_fits
+    def read(splits: Splits, number: int) -> Array:
+        return _said(problem, asked, _answer(asked, splits, number).predictions)
 
-    out, n_fits = _answer(asked, splits := shuffled_folds(problem, n_folds), 0)
+    found = _answer(asked, splits := shuffled_folds(problem, n_folds), 0)
+    out = found.predictions
     predicted = _said(problem, asked, out)
-    moves, more = moves_of_folds(problem, n_folds, predicted, n_fits == 0, read)
-    n_fits += more + asked.design.fits_per_draw
+    moves = moves_of_folds(problem, n_folds, predicted, not found.refitted, read)
     # A score of whole sets, such as r2 or F1, is biased on the few rows of a fold.
     pooled = problem.loss.reads_predictions and not problem.loss.per_row
     risk = judged_risk(problem, predicted, splits.tests) if pooled else mean_over_folds(problem, splits, predicted)
-    return _LeftOut(splits, risk, moves, predicted, out if has_frequencies(problem) else None, n_fits)
+    return _LeftOut(splits, risk, moves, predicted, out if has_frequencies(problem) else None)
 
 
 def _asked(problem: Problem) -> Problem:
@@ -254,10 +249,9 @@ def _asked(problem: Problem) -> Problem:
     return asked
 
 
-def _answer(asked: Problem, splits: Splits, number: int) -> tuple[Array, int]:
-    """(what fits without their folds say of rows, fits beside the one to all rows)."""
-    found = evidence_of_folds(asked, splits, partition=splits.partition(asked.n_samples), pooled=True, number=number)
-    return found.predictions, found.n_fits - asked.design.fits_per_draw
+def _answer(asked: Problem, splits: Splits, number: int) -> Tested:
+    """What fits without their folds say of rows."""
+    return evidence_of_folds(asked, splits, partition=splits.partition(asked.n_samples), pooled=True, number=number)
 
 
 def _said(problem: Problem, asked: Problem, out: Array) -> Array:
@@ -271,7 +265,7 @@ def _table(problem: Problem, splits: Splits, predicted: Array) -> LeftOut | None
 
 
 def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHalf:
-    chosen, cost = least(left_out.risk), problem.design.fits_per_draw
+    chosen = least(left_out.risk)
     risk, error = float(left_out.risk[chosen]), float(length(left_out.moves)[chosen])
     frequencies = None if left_out.frequencies is None else left_out.frequencies[chosen]
     reference = calibrated_reference(problem, left_out.predicted[chosen], risk, frequencies, error)
@@ -281,7 +275,7 @@ def _label_half(problem: Problem, left_out: _LeftOut, n_draws: int) -> _LabelHal
         )
         permuted = measured_draws(problem, draws, 0, len(draws))[0]
         note = f"{NOTHING_FOUND}: they were permuted."
-        return _LabelHalf(permuted, draws.exhaustive, 0.0, len(draws) * cost, note)
+        return _LabelHalf(permuted, draws.exhaustive, 0.0, note)
     optimism, drawn = optimism_around(problem, reference, range(n_draws), n_draws)
     note = described(problem, chosen, risk, "cross-validation")
-    return _LabelHalf(optimism, drawn == 0, reference.relative_error, drawn * cost, note)
+    return _LabelHalf(optimism, drawn == 0, reference.relative_error, note)

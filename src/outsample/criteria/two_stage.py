@@ -91,7 +91,7 @@ class TwoStagePermutation(Criterion):
         `risk` and its Monte-Carlo `error` are those of stage one, (models,).
         """
         chosen = least(risk)
-        frequencies, n_fits = _frequencies(problem, chosen)
+        frequencies = _frequencies(problem, chosen)
         reference = calibrated_reference(
             problem, problem.fitted_by(chosen), float(risk[chosen]), frequencies, float(error[chosen])
         )
@@ -103,7 +103,6 @@ class TwoStagePermutation(Criterion):
             out_sample=out_sample,
             criterion=self.name,
             estimand=f"{problem.loss.on_new_data}; its optimism is measured on labels around a first choice",
-            n_fits=(first + drawn + 1) * problem.design.fits_per_draw + n_fits,
             standard_error=problem.standard_error(out_sample),
             monte_carlo_error=error_around(reference, optimism, exact=drawn == 0),
             draws=optimism if drawn else None,
@@ -114,18 +113,20 @@ class TwoStagePermutation(Criterion):
         return replace(curve, criterion=self.name, notes=(*curve.notes, f"{why}: this is the permutation estimate."))
 
 
-def _frequencies(problem: Problem, model: int) -> tuple[Floats | None, int]:
-    """(class frequencies of a model at every row, (n, classes), None where it has none; fits that took)."""
+def _frequencies(problem: Problem, model: int) -> Floats | None:
+    """Class frequencies of a model at every row, (n, classes); None where it has none."""
     classes = problem.target.classes
     if classes is None or not problem.loss.per_row:
-        return None, 0
+        return None
     if problem.response == "predict_proba":
-        return problem.fitted_by(model), 0
+        return problem.fitted_by(model)
+    if problem.design.abilities.leaves_out and "predict_proba" in problem.path.responses:
+        return np.asarray(problem.design.fitted(problem.y[None], "predict_proba")[0][model])
     estimator = seeded(with_params(problem.path.estimator, problem.path.params[model]), problem.real_seed)
     if not hasattr(estimator, "predict_proba"):
-        return None, 0
+        return None
     fit(estimator, problem.X, classes[problem.y], problem.weight)
-    return respond(estimator, problem.X, "predict_proba", classes), 1
+    return respond(estimator, problem.X, "predict_proba", classes)
 
 
 def described(problem: Problem, chosen: int, risk: float, by: str) -> str:

@@ -85,7 +85,7 @@ class ValidationSet(Criterion):
     def _curve(self, problem: Problem) -> RiskCurve:
         y, weight, loss = self._labels(problem), self._weight(), problem.loss
         predicted = problem.design.predict(problem.y, as_table(self.X), problem.response, problem.real_seed)
-        m, cost = effective_number(len(y), weight), problem.design.fits_per_draw
+        m, cost = effective_number(len(y), weight), 2 * problem.design.fits_per_draw
         problem.progress(cost, cost)
         risk = np.asarray(loss.risk(y, predicted, weight), dtype=np.float64)
         fit = f"the model fitted to the {problem.n_samples} rows"
@@ -93,7 +93,6 @@ class ValidationSet(Criterion):
             out_sample=risk,
             criterion=self.name,
             estimand=f"{loss.on_new_data}, of {fit}",
-            n_fits=2 * cost,
             standard_error=error_of_mean(loss.pointwise(y, predicted), weight) if loss.per_row else None,
             freedom=max(1, round(m) - 1),
             held_out=m if loss.unit_interval else None,

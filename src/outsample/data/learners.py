@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 from outsample.data.early_stopping import gives_validation_rows, stops_early, validation_parameters, validation_rows
 from outsample.data.tables import Table, lend, n_rows, rows
 from outsample.running.arrays import Array
+from outsample.running.fits import count_fits, uncounted_fits
 
 # Classes whose `score` is accuracy or r2. The last four override it only to accept X=None.
 _SCORED_AS_USUAL = (
@@ -162,6 +163,12 @@ def fit(
     params : further parameters of its `fit`, passed on as they are. An `eval_set` among them takes the place of rows
         held out; one made of rows of the user's table would tell the learner of rows that it is tested on.
     """
+    count_fits()
+    with uncounted_fits():
+        return _fit(estimator, X, y, weight, params)
+
+
+def _fit(estimator: BaseEstimator, X: Table, y: Array, weight: Array | None, params: Mapping[str, Any]) -> Any:
     learner = last_step(estimator)
     if hasattr(learner, "get_params") and stops_early(learner) and not gives_validation_rows(params):
         if isinstance(estimator, Pipeline):
@@ -182,7 +189,7 @@ def _fit_steps(pipeline: Pipeline, X: Table, y: Array, weight: Array | None, par
         leading = pipeline[:-1]
         X = lend(leading, partial(leading.fit_transform, **others), X, y)
         pipeline.steps[:-1] = leading.steps
-    fit(learner, X, y, weight, own)
+    _fit(learner, X, y, weight, own)
     return pipeline
 
 

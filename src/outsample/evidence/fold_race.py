@@ -19,6 +19,7 @@ from outsample.problem import Problem
 from outsample.resampling.rows import Splits
 from outsample.running.arrays import Array, Bools, Floats, Rows
 from outsample.running.dealing import dealt
+from outsample.running.fits import counted_fits
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
 
@@ -55,7 +56,7 @@ class FoldRace(RaceRun):
         self.risks = np.full((len(splits), len(self.params)), np.nan)
         self._fits, self._known = _Laps(self.entrants, splits), _KnownLaps(self.entrants, splits, by_trees)
         self.writes_losses = self._known.judges[0].writes_losses
-        self.spent = float(self._known.n_fits)
+        self.spent = self._known.spent
         self._weights = [self._weight(fold) for fold in order]
         self._of_paths: dict[tuple[int, int], Lap] = {}
 
@@ -221,27 +222,29 @@ class _KnownLaps:
 
     Attributes
     ----------
-    n_fits : fits that this took.
+    spent : fits that this took.
     """
 
     def __init__(self, entrants: Sequence[Entrant], splits: Splits, by_trees: bool) -> None:
         partition = splits.partition(entrants[0].problem.n_samples)
         self.tests = [fold.test for fold in splits.folds]
         self.judges = {e: FoldJudge(entrant.problem, splits) for e, entrant in enumerate(entrants)}
-        self.weight, self.n_fits = entrants[0].problem.weight, 0
+        self.weight = entrants[0].problem.weight
         self.predictions: dict[int, Array] = {}
         self.losses: dict[int, Floats] = {}
-        for e, it in enumerate(entrants):
-            if partition is None:
-                break
-            unseen = _of_trees(it.problem) if by_trees else None
-            predicted = _free(it.problem, partition) if unseen is None else unseen[0].predictions
-            if predicted is None:
-                continue
-            self.predictions[e] = predicted
-            self.n_fits += it.problem.design.fits_per_draw if unseen is None else unseen[1]
-            if unseen is not None and it.problem.loss.per_row:
-                self.losses[e] = unseen[0].losses
+        with counted_fits() as spent:
+            for e, it in enumerate(entrants):
+                if partition is not None:
+                    self._ask(e, it.problem, partition, by_trees)
+        self.spent = spent.parts
+
+    def _ask(self, entrant: int, problem: Problem, partition: Rows, by_trees: bool) -> None:
+        unseen = _of_trees(problem) if by_trees else None
+        predicted = _free(problem, partition) if unseen is None else unseen.predictions
+        if predicted is not None:
+            self.predictions[entrant] = predicted
+            if unseen is not None and problem.loss.per_row:
+                self.losses[entrant] = unseen.losses
 
     def __contains__(self, entrant: int) -> bool:
         return entrant in self.predictions
@@ -260,8 +263,8 @@ class _KnownLaps:
         return np.array(0), risks, _of_units(losses if judge.writes_losses else np.empty(0), risks)
 
 
-def _of_trees(problem: Problem) -> tuple[Unseen, int] | None:
-    """(what trees say of the rows that they did not see, fits); None where there are none, or all saw some row.
+def _of_trees(problem: Problem) -> Unseen | None:
+    """What trees say of the rows that they did not see; None where there are none, or all saw some row.
 
     What a third of the trees loses more than all of them is about what fits to all rows gain on fits to nine folds.
     Scores that rank rows need one model for all rows of a fold.
@@ -269,11 +272,11 @@ def _of_trees(problem: Problem) -> tuple[Unseen, int] | None:
     if problem.loss.ranks or not tells_out_of_bag(problem):
         return None
     try:
-        found, n_fits = out_of_bag(problem)
+        found = out_of_bag(problem)
     except FitError:
         # The fits to folds will say why.
         return None
-    return (found, n_fits) if (found.counts != 0).all() else None
+    return found if (found.counts != 0).all() else None
 
 
 def _of_units(losses: Floats, risks: Floats) -> Floats:

@@ -29,7 +29,7 @@ OTHERS = 3
 # Added to a number of disagreements, so that the root of the sum is nearly unbiased for that of its expectation.
 QUARTER = 0.25
 
-Answer = Callable[[Splits, int], tuple[Array, int]]
+Answer = Callable[[Splits, int], Array]
 """(splits, number of the partition) → (left-out predictions (models, n[, classes]) of the tested rows, fits)."""
 
 
@@ -53,8 +53,8 @@ def mean_over_folds(problem: Problem, splits: Splits, predicted: Array) -> Float
     return np.asarray(np.mean([_risk(problem, predicted, fold.test) for fold in splits.folds], axis=0))
 
 
-def moves_of_folds(problem: Problem, n_folds: int, predicted: Array, free: bool, answer: Answer) -> tuple[Floats, int]:
-    """(moves of the cross-validated risk that the choice of folds leaves to chance, (moves, models); fits for them).
+def moves_of_folds(problem: Problem, n_folds: int, predicted: Array, free: bool, answer: Answer) -> Floats:
+    """Moves of the cross-validated risk that the choice of folds leaves to chance, (moves, models).
 
     Moves are independent of each other, and each is one standard deviation long: the root of the sum of their squares
     is the Monte-Carlo error, and what moves together in several models is seen.
@@ -66,10 +66,9 @@ def moves_of_folds(problem: Problem, n_folds: int, predicted: Array, free: bool,
     answer : left-out predictions by other partitions.
     """
     if free:
-        return _between_partitions(problem, n_folds, predicted, answer), 0
+        return _between_partitions(problem, n_folds, predicted, answer)
     fold = shuffled_folds(problem, n_folds, 1).folds[0]
-    second, n_fits = answer(Splits((fold,)), 1)
-    return _between_fits(problem, n_folds, predicted, second, fold.test), n_fits
+    return _between_fits(problem, n_folds, predicted, answer(Splits((fold,)), 1), fold.test)
 
 
 def moves_between(values: Floats) -> Floats:
@@ -92,7 +91,7 @@ def length(moves: Floats) -> Floats:
 def _between_partitions(problem: Problem, n_folds: int, predicted: Array, answer: Answer) -> Floats:
     """What lies between the risks by several partitions."""
     partitions = [shuffled_folds(problem, n_folds, number) for number in range(OTHERS + 1)]
-    answers = [predicted, *(answer(partitions[number], number)[0] for number in range(1, OTHERS + 1))]
+    answers = [predicted, *(answer(partitions[number], number) for number in range(1, OTHERS + 1))]
     risks = np.stack([mean_over_folds(problem, *pair) for pair in zip(partitions, answers, strict=True)])
     return moves_between(risks)
 

@@ -141,10 +141,10 @@ def gains_by_correction(problem: Problem) -> bool:
     return not problem.loss.unit_interval and not problem.loss.limitless
 
 
-def out_of_bag(problem: Problem) -> tuple[Unseen, int]:
-    """(what one fit per ensemble says of rows out of bag; the number of fits), which are kept for the refit."""
+def out_of_bag(problem: Problem) -> Unseen:
+    """What one fit per ensemble says of rows out of bag; the fits are kept for the refit."""
     growths = growths_of(problem)
-    return by_model(growths, kept_fits(problem, growths, gains_by_correction(problem))), len(growths)
+    return by_model(growths, kept_fits(problem, growths, gains_by_correction(problem)))
 
 
 def kept_fits(problem: Problem, growths: Sequence[Growth], corrected: bool) -> Iterator[Unseen]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from outsample.data.learners import FitError, fit, respond, seeded
+from outsample.data.parameters import unknown_settings
 from outsample.evidence.folds import least, length, mean_over_folds, moves_between, moves_of_folds, shuffled_folds
-from outsample.evidence.rows import evidence_of_folds
+from outsample.evidence.rows import Tested, evidence_of_folds
 from outsample.losses.base import Groups, label_variance, weighted_mean
 from outsample.paths.base import Smoother
 from outsample.paths.dispatch import find_path
@@ -206,25 +206,27 @@ def _degrees_of_freedom(problem: Problem, smoother: Smoother) -> Floats:
 
 def _cross_fitted(problem: Problem, shrink: float) -> Reference:
     y, n_classes, weight = problem.y, problem.target.n_classes, problem.label_weight
-    predicted, cost = _left_out(problem, splits := shuffled_folds(problem, FOLDS), 0)
-    moves, more = moves_of_folds(problem, FOLDS, predicted, cost == 0, partial(_left_out, problem))
+    found = _left_out(problem, splits := shuffled_folds(problem, FOLDS), 0)
+    predicted = found.predictions
+    moves = moves_of_folds(
+        problem, FOLDS, predicted, not found.refitted, lambda *other: _left_out(problem, *other).predictions
+    )
     risk = mean_over_folds(problem, splits, predicted)
-    chosen, n_fits = least(risk), cost + more
+    chosen = least(risk)
     out, relative = predicted[chosen], float(length(moves)[chosen] / risk[chosen]) if risk[chosen] != 0 else 0.0
     if n_classes is None:
-        reference = value_reference(y, out, shrink=shrink, n_fits=n_fits, weight=weight)
+        reference = value_reference(y, out, shrink=shrink, weight=weight)
         return replace(reference, relative_error=abs(relative))
     codes = predicted_codes(out, problem.response)
     noisy = (noisy_labels(y, codes, n_classes, weight, factor) for factor in (1 - relative, 1.0, 1 + relative))
-    low, found, high = (class_reference(y, p, shrink=shrink, n_fits=n_fits, weight=weight) for p in noisy)
-    return found.between(low, high)
+    low, middle, high = (class_reference(y, p, shrink=shrink, weight=weight) for p in noisy)
+    return middle.between(low, high)
 
 
-def _left_out(problem: Problem, splits: Splits, number: int) -> tuple[Array, int]:
-    """(predictions for left-out rows, fits beside the one to all rows)."""
+def _left_out(problem: Problem, splits: Splits, number: int) -> Tested:
+    """Predictions for left-out rows."""
     partition = splits.partition(problem.n_samples)
-    found = evidence_of_folds(problem, splits, partition=partition, pooled=True, number=number)
-    return found.predictions, found.n_fits - problem.design.fits_per_draw
+    return evidence_of_folds(problem, splits, partition=partition, pooled=True, number=number)
 
 
 def predicted_codes(out: Array, response: str) -> Array:
@@ -247,11 +249,9 @@ def _of_estimator(problem: Problem, estimator: BaseEstimator, shrink: float) -> 
     if classes is None:
         mean = respond(model, problem.X, "predict", None)
         freedom = _freedom(problem, estimator)
-        return value_reference(
-            problem.y, mean, degrees_of_freedom=freedom, shrink=shrink, n_fits=1, weight=problem.label_weight
-        )
+        return value_reference(problem.y, mean, degrees_of_freedom=freedom, shrink=shrink, weight=problem.label_weight)
     probabilities = respond(model, problem.X, "predict_proba", classes)
-    return class_reference(problem.y, probabilities, shrink=shrink, n_fits=1, weight=problem.label_weight)
+    return class_reference(problem.y, probabilities, shrink=shrink, weight=problem.label_weight)
 
 
 def _freedom(problem: Problem, estimator: BaseEstimator) -> float:
@@ -332,7 +332,8 @@ def has_frequencies(problem: Problem) -> bool:
         return False
     learner = problem.path.estimator
     last = learner.steps[-1][1] if isinstance(learner, Pipeline) else learner
-    return problem.response == "predict_proba" or (problem.response == "predict" and type(last) in VOTERS)
+    votes = type(last) in VOTERS and not unknown_settings(last)
+    return problem.response == "predict_proba" or (problem.response == "predict" and votes)
 
 
 def _expected_risk(problem: Problem, frequencies: Floats, fitted: Array) -> float:

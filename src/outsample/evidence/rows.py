@@ -20,6 +20,7 @@ from outsample.paths.preparation import Preparation, Shared, preparations_of
 from outsample.problem import Problem
 from outsample.resampling.rows import Split, Splits
 from outsample.running.arrays import Array, Floats, Rows, chunks
+from outsample.running.fits import counted_fits
 from outsample.running.run import ROW_SPLITS, child_generator, child_integer, splitter_seed
 from outsample.running.threads import cached_property, one_blas_thread
 from outsample.running.workers import results_of
@@ -64,12 +65,12 @@ class Tested:
     ----------
     left_out : their losses, and their predictions where they were asked for; predictions are those of the rows that
         count.
-    n_fits : fits, the one to all rows included.
+    refitted : whether models were fitted anew without the rows.
     whole_risks : (folds, models) risk on all rows, those fitted included, of each fold's models; None unless asked.
     """
 
     left_out: LeftOut
-    n_fits: int
+    refitted: bool
     whole_risks: Floats | None = None
 
     @property
@@ -213,29 +214,28 @@ def left_out_predictions(problem: Problem, partition: Rows) -> Array | None:
 
 
 def _from_left_out(problem: Problem, splits: Splits, left_out: Array, judge: FoldJudge | None, keep: bool) -> Tested:
-    n_fits = problem.design.fits_per_draw
-    problem.progress(n_fits, n_fits)
+    problem.progress(1, 1)
     table = LeftOut(None) if judge is None else judge.table(splits, left_out, keep)
     kept = None
     if keep:
         kept, tested = missing(left_out, problem.n_samples), splits.tested
         kept[:, tested] = left_out[:, tested]
-    return Tested(_completed(table, problem, splits, kept), n_fits)
+    return Tested(_completed(table, problem, splits, kept), refitted=False)
 
 
 def _from_refits(
     problem: Problem, splits: Splits, judge: FoldJudge | None, keep: bool, number: int, whole: bool = False
 ) -> Tested:
     fits = FoldFits(problem, splits.folds, judge, keep, number, whole)
-    n_fits, risks, kept = problem.design.fits_per_draw, [], None
+    done, risks, kept = problem.design.fits_per_draw, [], None
     whole_risks: list[Floats] = []
     sums = np.zeros((len(problem.path), problem.n_samples)) if judge is not None and judge.writes_losses else None
     details = (judge is None, keep, *([whole] if whole else []))
     finished = problem.finished(f"folds/{number}" if number else "folds", *details)
     results = results_of(fits, [(k,) for k in range(len(splits))], problem.n_jobs, finished)
     for k, (cost, fold_risk, losses, *predicted) in enumerate(results):
-        n_fits += int(cost)
-        problem.progress(n_fits, n_fits + int(cost) * (len(splits) - k - 1))
+        done += int(cost)
+        problem.progress(done, done + int(cost) * (len(splits) - k - 1))
         risks.append(fold_risk)
         test = splits.folds[k].test
         if sums is not None and losses.size:
@@ -253,7 +253,7 @@ def _from_refits(
         known = _complete(known, splits.tested)
     table = LeftOut(known, fold_risks=None if judge is None else np.stack(risks))
     table = _completed(table, problem, splits, kept)
-    return Tested(table, n_fits, np.stack(whole_risks) if whole else None)
+    return Tested(table, True, np.stack(whole_risks) if whole else None)
 
 
 def _completed(table: LeftOut, problem: Problem, splits: Splits, kept: Array | None) -> LeftOut:
@@ -359,6 +359,11 @@ class FoldFits:
         shared : what others have made of the X of this fold; None to do everything alone, as scikit-learn does.
         n_models : how many of the models, from the simplest on, are asked for; answers on the others may be missing.
         """
+        with counted_fits() as spent:
+            found = self._found(k, shared, n_models)
+        return np.array(spent.parts), *found
+
+    def _found(self, k: int, shared: Shared | None, n_models: int | None) -> tuple[Array, ...]:
         fold = self.folds[k]
         seed = child_integer(self.seed, *self.address, k)
         try:
@@ -373,7 +378,7 @@ class FoldFits:
         judge = self.judge
         risk = np.empty(0) if judge is None else judge.risk(fold.test, predicted)
         losses = np.empty(0) if judge is None or not judge.writes_losses else judge.losses(fold.test, predicted)
-        found = (np.array(design.fits_per_draw), risk, losses, *([predicted] if self.keep else []))
+        found = (risk, losses, *([predicted] if self.keep else []))
         if on_all is None or judge is None:
             return found
         return (*found, np.asarray(judge.loss.risk(self.y, on_all, self.weight), dtype=np.float64))
@@ -381,7 +386,7 @@ class FoldFits:
     def _own_scores(self, design: Design, X_test: Table, fold: Split, seed: int) -> tuple[Array, ...]:
         weight = None if self.weight is None else self.weight[fold.test]
         scores = design.scores(self.y[fold.train], seed, X_test, self.y[fold.test], weight)
-        return np.array(design.fits_per_draw), risk_of_scores(scores), np.empty(0)
+        return risk_of_scores(scores), np.empty(0)
 
     def _bound(self, fold: Split, shared: Shared | None, n_models: int | None) -> tuple[Design, Table]:
         """(the path bound to the training rows, X of the test rows, or of all where all are asked for)."""

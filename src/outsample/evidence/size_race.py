@@ -25,7 +25,7 @@ from outsample.paths.growing import Growing, SharedSteps, planted
 from outsample.paths.out_of_bag import Votes, first_estimators, size_in_memory
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
-from outsample.running.fits import MEMORY, setting_key
+from outsample.running.fits import MEMORY, count_fits, setting_key, uncounted_fits
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
 
@@ -244,6 +244,7 @@ class _Growths:
             seeded(with_params(it.problem.path.estimator, it.problem.path.params[growth.models[-1]]), first.real_seed)
             for it, growth in zip(entrants, growths, strict=True)
         ]
+        self.largest = max(max(growth.sizes) for growth in growths)
         self.judges = [OutOfBagJudge(entrant.problem, gains_by_correction(entrant.problem)) for entrant in entrants]
         self.ahead = SharedSteps(self.learners)
 
@@ -255,8 +256,10 @@ class _Growths:
         if state is not None and state[1].size >= min(asked for asked, *_ in points):
             state = None  # It was not asked then, by candidates that came later.
         try:
-            growing, votes, before = self._planted(e, size) if state is None else (*state, state[0].size)
-            growing.grow(size, self.X, self.labels, self.weight)
+            with uncounted_fits():
+                growing, votes, before = self._planted(e, size) if state is None else (*state, state[0].size)
+                growing.grow(size, self.X, self.labels, self.weight)
+            count_fits((size - before) / self.largest)
             Z = self.ahead.read(e, growing.model, self.X)
             asked = [(trees, finished) for trees, finished, _ in points]
             arrays, votes = self.judges[e].further_answers(growing.ensemble, Z, asked, votes)

@@ -22,6 +22,7 @@ from outsample.data.tables import Table
 from outsample.losses.base import Groups, weighted_mean
 from outsample.paths.order import complexity_of, simplest_first
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.fits import Spent, count_spent, new_key
 from outsample.running.threads import cached_property
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Design(ABC):
     Attributes
     ----------
     n_samples, n_models : sizes.
-    fits_per_draw : fits of a learner that one label vector costs.
+    fits_per_draw : fits of a learner that one label vector is expected to cost.
     table : X as linear models read it, behind the earlier steps of a pipeline, (n, p); only with `coefficients`.
     """
 
@@ -267,6 +268,7 @@ class Design(ABC):
     classes: Array | None
     weight: Floats | None
     table: Any
+    _learned: tuple[Array, Spent] | None = None
 
     @property
     def abilities(self) -> Abilities:
@@ -288,6 +290,17 @@ class Design(ABC):
         -------
         (draws, models, n) or (draws, models, n, K or outputs)
         """
+
+    def _learn(self, y: Array) -> None:
+        """Count a label vector that a kernel of ours is fitted to.
+
+        What else is asked about the first one, the real labels where these are asked for, is read off the same fit.
+        """
+        first = self._learned is None
+        if self._learned is None:
+            self._learned = y, Spent(1.0).behind(new_key())
+        known, spent = self._learned
+        count_spent(spent if first or np.may_share_memory(y, known) else Spent(1.0))
 
     def grouped(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Iterator[Groups]:
         """The same answers as `fitted`, for each label vector in turn, as groups of rows that have them in common."""

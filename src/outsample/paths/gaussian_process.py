@@ -153,11 +153,13 @@ class GaussianProcessDesign(Design):
         return np.stack([self._fitted(y) for y in Y])
 
     def _fitted(self, y: Array) -> Floats:
+        self._learn(y)
         targets, mean = self._targets(y)
         own = targets - self._over((b.alphas + self._noise)[:, :, None] * b.duals(targets) for b in self._parts)
         return (own + mean).reshape(self.n_models, *y.shape)
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        self._learn(y)
         targets, mean = self._targets(y)
         across = self._kernel(check_array(X_new), self._table)
         values = across @ self._over(block.duals(targets) for block in self._parts) + mean
@@ -168,6 +170,7 @@ class GaussianProcessDesign(Design):
         _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
         if len(sizes) < 2:
             return None
+        self._learn(y)
         single = bool((sizes == 1).all())
         # Centring moves y by a mean that differs from fold to fold: the answer to a constant one is taken along.
         both = np.column_stack([targets, np.ones(self.n_samples)]) if self._centred else targets

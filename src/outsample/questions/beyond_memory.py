@@ -27,6 +27,7 @@ from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve, Rule
 from outsample.data.lazy import LazyTable, in_memory_only
 from outsample.data.learners import with_params
+from outsample.data.parameters import unknown_settings
 from outsample.data.stability import variance_factor
 from outsample.losses.base import Loss
 from outsample.paths.order import complexity_of, simplest_first
@@ -194,7 +195,11 @@ def added_by_fold(results: Sequence[dict[int, Any] | None]) -> list[Any]:
 def steps_of(model: Any) -> list[Any]:
     """The steps of a pipeline that do something, or the learner alone."""
     steps = [step for _, step in model.steps] if type(model) is Pipeline else [model]
-    return [step for step in steps if step not in (None, "passthrough")]
+    steps = [step for step in steps if step not in (None, "passthrough")]
+    strangers = [f"{type(step).__name__}({name}=…)" for step in steps for name in unknown_settings(step)]
+    if strangers:
+        raise TypeError(in_memory_only(strangers[0]))
+    return steps
 
 
 def keep_names(model: Any, table: LazyTable) -> None:

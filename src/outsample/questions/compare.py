@@ -262,7 +262,7 @@ def _curves(
     order = np.arange(len(positions))
     natural = len(posed) == 1 and posed[0][0].path.ordered
     if not natural and rule is not minimum:
-        optimism, _ = permutation_optimism(posed)
+        optimism = permutation_optimism(posed)
         order = least_first(optimism[positions], posed[0][0].scale)
     curves = {}
     for name, criterion in named.items():

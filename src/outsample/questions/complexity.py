@@ -37,6 +37,7 @@ from outsample.resampling.labels import (
     WithReplacement,
 )
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import counted_fits
 from outsample.running.run import (
     LABEL_DRAWS,
     LEARNER_DRAWS,
@@ -301,18 +302,19 @@ def _complexity(
     """The complexity of a learner, path or hypothesis set."""
     start, count, seed = time.perf_counter(), whole_number("n_draws", n_draws), seed_sequence(random_state)
     kind = replace(kind, words=f"{kind.words} of absolute values") if absolute else kind
-    if isinstance(estimator, HypothesisSet):
-        source: _Learner | _Hypotheses = _Hypotheses(kind, estimator, y, count, seed)
-    else:
-        problem = _posed(
-            kind.words, estimator, X, y, parameter=param, values=values, random_state=seed, n_jobs=n_jobs, fast=fast
-        )
-        source = _Learner(kind, problem, count)
-    fits = source.fits
-    # The mean of the shift over all draws is zero, so that without absolute values it changes nothing there.
-    shifted = kind.counts_flips and (absolute or not source.exhaustive)
-    shift = (2 * source.flipped - 1)[:, None] if shifted else 0.0
-    draws = np.maximum(fits + shift, source.exchanged() - shift) if absolute else fits + shift
+    with counted_fits() as spent:
+        if isinstance(estimator, HypothesisSet):
+            source: _Learner | _Hypotheses = _Hypotheses(kind, estimator, y, count, seed)
+        else:
+            problem = _posed(
+                kind.words, estimator, X, y, parameter=param, values=values, random_state=seed, n_jobs=n_jobs, fast=fast
+            )
+            source = _Learner(kind, problem, count)
+        fits = source.fits
+        # The mean of the shift over all draws is zero, so that without absolute values it changes nothing there.
+        shifted = kind.counts_flips and (absolute or not source.exhaustive)
+        shift = (2 * source.flipped - 1)[:, None] if shifted else 0.0
+        draws = np.maximum(fits + shift, source.exchanged() - shift) if absolute else fits + shift
     single = draws.shape[1] == 1
 
     def entry(values: Floats) -> Any:
@@ -333,7 +335,7 @@ def _complexity(
         draws=draws,
         flipped=source.flipped,
         n_samples=source.n_samples,
-        n_fits=(1 + absolute) * source.n_fits,
+        n_fits=spent.n_fits,
         single=single,
         exhaustive=source.exhaustive,
         params=source.params,
@@ -352,7 +354,7 @@ class _Hypotheses:
     most : the correlation of labels fitted perfectly, (draws, 1) where it differs.
     """
 
-    minimised, n_fits = True, 0
+    minimised = True
     params: tuple[dict[str, Any], ...] = ({},)
 
     def __init__(
@@ -403,13 +405,13 @@ class _Learner:
             optimism, errors = measured_draws(problem, draws, 0, len(draws))
             self.fits, self.products = 1 - 2 * errors, 1 - 2 * (optimism + errors)
             self.flipped = np.array([np.mean(draws[i] != problem.y) for i in range(len(draws))])
-            self.exhaustive, self.n_fits = draws.exhaustive, len(draws) * problem.design.fits_per_draw
+            self.exhaustive = draws.exhaustive
             self._again: _ExchangedFits | _WeightedFits = _ExchangedFits(problem, draws)
         else:
             R = _multipliers(kind.draw, count, self.n_samples, problem.seed)
             self.fits = self._of_all(_WeightedFits(problem, R), problem.n_jobs)
             self.products, self.flipped = np.zeros_like(self.fits), np.full(count, np.nan)
-            self.exhaustive, self.n_fits = False, count * len(self.params)
+            self.exhaustive = False
             self.most = np.abs(R).mean(axis=1, keepdims=True)
             self._again = _WeightedFits(problem, -R)
 

@@ -32,6 +32,7 @@ from outsample.problem import Problem, Question
 from outsample.questions.candidates import Branch, Positions, branches
 from outsample.rules import FirstLocalMinimum, minimum
 from outsample.running.arrays import Floats
+from outsample.running.fits import counted_fits
 from outsample.running.threads import one_blas_thread
 
 MEASURED_ORDER = (
@@ -92,11 +93,13 @@ def outcome_of(
     default: int | None = None,
 ) -> Outcome:
     """Estimate every setting, and choose by the rule; the estimator's own setting is at position `default`."""
-    posed = problems_of(question, estimator, settings, fast)
-    curve, positions, criterion = judged(posed, criterion, error_score, default)
-    if not curve.ordered:
-        curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
-        positions = positions[order]
+    with counted_fits() as spent:
+        posed = problems_of(question, estimator, settings, fast)
+        curve, positions, criterion = judged(posed, criterion, error_score, default)
+        if not curve.ordered:
+            curve, order = _ordered_by_optimism(question, estimator, curve, criterion, rule)
+            positions = positions[order]
+    curve = replace(curve, n_fits=spent.n_fits)
     return Outcome(curve, positions, choice(curve, positions, criterion, rule), error_score)
 
 
@@ -105,7 +108,7 @@ def judged(
 ) -> tuple[RiskCurve, Positions, Criterion]:
     """(curve over all settings, where each stands in the user's order, the criterion that was settled on)."""
     start = time.perf_counter()
-    criterion, remarks, n_fits = criterion.settled([problem for problem, _ in posed])
+    criterion, remarks = criterion.settled([problem for problem, _ in posed])
     seconds = time.perf_counter() - start
     # Every path asks for it; asking once for all is faster.
     with one_blas_thread:
@@ -113,9 +116,8 @@ def judged(
             curve, positions = _raced(posed, criterion, error_score, default)
         else:
             curve, positions = _curve_over_all(posed, criterion, error_score)
-    spent: dict[str, Any] = {"n_fits": n_fits + curve.n_fits, "seconds": seconds + curve.seconds}
-    spent["written"] = positions.astype(np.float64)
-    return replace(curve, notes=(*remarks, *curve.notes), **spent), positions, criterion
+    more: dict[str, Any] = {"seconds": seconds + curve.seconds, "written": positions.astype(np.float64)}
+    return replace(curve, notes=(*remarks, *curve.notes), **more), positions, criterion
 
 
 def choice(curve: RiskCurve, positions: Positions, criterion: Criterion, rule: Rule) -> int:
@@ -355,7 +357,7 @@ def _ordered_by_optimism(
     Label criteria have measured it already. Others are spared the fits when the rule does not look at the order.
     """
     if criterion.draws_labels:
-        optimism, extra_fits = curve.optimism, 0
+        optimism = curve.optimism
     elif rule is minimum or isinstance(rule, FirstLocalMinimum):
         return curve, np.arange(len(curve))
     else:
@@ -363,22 +365,20 @@ def _ordered_by_optimism(
             loss, response = choose_loss(None, question.target, estimator)
             question = replace(question, loss=loss, response=response)
         posed = problems_of(question, estimator, curve.params)
-        optimism, extra_fits = permutation_optimism(posed)
+        optimism = permutation_optimism(posed)
     order = least_first(optimism, curve.scale)
-    ordered = replace(curve, complexity=optimism, n_fits=curve.n_fits + extra_fits).take(order)
+    ordered = replace(curve, complexity=optimism).take(order)
     return replace(ordered, notes=(*ordered.notes, MEASURED_ORDER)), order
 
 
-def permutation_optimism(posed: Sequence[tuple[Problem, Branch]]) -> tuple[Floats, int]:
-    """(optimism of every setting on permuted labels, in the user's order, (settings,); fits for it)."""
-    optimism, n_fits = np.empty(sum(len(branch.positions) for _, branch in posed)), 0
+def permutation_optimism(posed: Sequence[tuple[Problem, Branch]]) -> Floats:
+    """Optimism of every setting on permuted labels, in the user's order, (settings,)."""
+    optimism = np.empty(sum(len(branch.positions) for _, branch in posed))
     for problem, branch in posed:
         from outsample.criteria.labels import Permutation
 
-        curve = Permutation().curve(problem)
-        optimism[branch.positions] = curve.optimism
-        n_fits += curve.n_fits
-    return optimism, n_fits
+        optimism[branch.positions] = Permutation().curve(problem).optimism
+    return optimism
 
 
 def least_first(optimism: Floats, scale: float) -> Positions:

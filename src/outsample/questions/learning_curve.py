@@ -22,6 +22,7 @@ from outsample.paths.refit import RefitPath
 from outsample.problem import Problem, ask
 from outsample.resampling.rows import FoldsLike, Split, Splits, cross_validation_splits
 from outsample.running.arrays import Array, Floats, Rows
+from outsample.running.fits import counted_fits
 from outsample.running.progress import Progress, TerminalProgress
 from outsample.running.run import ROW_SPLITS, RandomState, child_generator, child_integer
 from outsample.running.workers import results_of
@@ -233,7 +234,8 @@ def _estimate(problem: Problem, splits: Splits, orders: Sequence[Rows], size: in
     fits = _FitsToSome(
         problem, [Split(order[:size], fold.test) for order, fold in zip(orders, splits.folds, strict=True)]
     )
-    found = list(results_of(fits, [(k,) for k in range(len(splits))], problem.n_jobs))
+    with counted_fits() as spent:
+        found = list(results_of(fits, [(k,) for k in range(len(splits))], problem.n_jobs))
     inside, outside = (np.array([each[part] for each in found]) for part in (0, 1))
     losses = _of_rows(problem.n_samples, splits, [each[2] for each in found])
     known = ~np.isnan(losses)
@@ -243,7 +245,7 @@ def _estimate(problem: Problem, splits: Splits, orders: Sequence[Rows], size: in
         out_sample=np.array([outside.mean()]),
         criterion="kfold",
         estimand=f"{problem.loss.on_new_data}, averaged over fits to {size} rows",
-        n_fits=len(splits),
+        n_fits=spent.n_fits,
         seconds=time.perf_counter() - start,
         standard_error=table.standard_error if known.sum() > 1 else None,
         left_out=table,

@@ -21,6 +21,7 @@ from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import FitError, with_params
 from outsample.problem import Question
 from outsample.questions.contest import NOT_FITTED, Outcome, problems_of
+from outsample.running.fits import counted_fits
 from outsample.running.progress import silent
 
 # Names of the criteria that `Auto` takes for one path of trees, where the tree of the own setting may be much larger.
@@ -52,7 +53,7 @@ def with_reference(
     if reason:
         return replace(outcome, untried=reason)
     start, curve = time.perf_counter(), outcome.curve
-    with warnings.catch_warnings():
+    with counted_fits() as spent, warnings.catch_warnings():
         # Nobody asked for this setting.
         warnings.simplefilter("ignore")
         try:
@@ -60,12 +61,13 @@ def with_reference(
             taken = criterion.for_one_more(problem, curve)
             if taken is None:
                 return replace(outcome, untried=BESIDE_FEW)
-            table, n_fits = taken.left_out_alone(problem)
+            table = taken.left_out_alone(problem)
+            untried = "" if table is not None else NOT_ALIKE
         except (FitError, ValueError, TypeError):
-            return replace(outcome, untried=NOT_FITTED)
-    seconds = time.perf_counter() - start
-    spent = replace(outcome, curve=replace(curve, n_fits=curve.n_fits + n_fits, seconds=curve.seconds + seconds))
-    return replace(spent, untried=NOT_ALIKE) if table is None else replace(spent, reference=table)
+            table, untried = None, NOT_FITTED
+    seconds = curve.seconds + time.perf_counter() - start
+    curve = replace(curve, n_fits=curve.n_fits + spent.n_fits, seconds=seconds)
+    return replace(outcome, curve=curve, untried=untried, reference=table)
 
 
 def _objection(curve: RiskCurve, own: dict[str, Any]) -> str:

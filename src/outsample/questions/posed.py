@@ -23,6 +23,7 @@ from outsample.problem import Question, ask
 from outsample.questions.contest import Outcome, choice, judged, outcome_of, problems_of
 from outsample.questions.endless import Endless, scan
 from outsample.questions.honest import honest_score
+from outsample.running.fits import counted_fits
 from outsample.running.progress import Progress
 from outsample.running.run import RandomState
 from outsample.running.store import Store, StorePath
@@ -78,7 +79,12 @@ class Posed:
                 f"param_grid: {self.settings.parameter} has no last value, and each metric would end the walk "
                 "elsewhere; name one metric"
             )
-        return {name: _beside_guessing(self._outcome(question), question) for name, question in self.questions.items()}
+        found = {}
+        for name, question in self.questions.items():
+            with counted_fits() as spent:
+                outcome = _beside_guessing(self._outcome(question), question)
+            found[name] = replace(outcome, curve=replace(outcome.curve, n_fits=spent.n_fits))
+        return found
 
     def _outcome(self, question: Question) -> Outcome:
         if isinstance(self.settings, Endless):

@@ -22,6 +22,7 @@ from outsample.resampling.labels import LabelDraws
 from outsample.resampling.rows import FoldsLike
 from outsample.resampling.schemes import SchemeLike, choose_scheme
 from outsample.running.arrays import Bools, Floats
+from outsample.running.fits import counted_fits
 from outsample.running.run import LABEL_DRAWS, RandomState, child_seed, seed_sequence
 from outsample.running.workers import results_of
 
@@ -104,10 +105,11 @@ def permutation_test(
     chosen = choose_statistic(estimator, X, y, statistic, cv, groups, seed)
     allowed = choose_scheme(chosen.labels, groups, scheme, block_size)
     draws = LabelDraws(allowed, chosen.labels, int(n_draws), child_seed(seed, LABEL_DRAWS))
-    observed = float(chosen(chosen.labels[None])[0])
-    if np.isnan(observed):
-        raise ValueError(f"statistic: {chosen.name} is not a number on the real labels")
-    null, stopped = _null(chosen, draws, observed, alternative, enough, n_jobs)
+    with counted_fits() as spent:
+        observed = float(chosen(chosen.labels[None])[0])
+        if np.isnan(observed):
+            raise ValueError(f"statistic: {chosen.name} is not a number on the real labels")
+        null, stopped = _null(chosen, draws, observed, alternative, enough, n_jobs)
     return PermutationTest(
         statistic=observed,
         pvalue=_pvalue(null, observed, alternative, draws.exhaustive, stopped),
@@ -116,7 +118,7 @@ def permutation_test(
         stopped=stopped,
         name=chosen.name,
         alternative=alternative,
-        n_fits=(len(null) + 1) * chosen.fits_per_draw,
+        n_fits=spent.n_fits,
         saturation=chosen.saturation(float(np.nanmean(null))),
         seconds=time.perf_counter() - start,
     )

@@ -45,13 +45,11 @@ class Statistic(Protocol):
     name : what it is, in words.
     labels : (n[, outputs]) the labels that are permuted, as class codes or numbers.
     batch : number of label vectors to pass in one call; 1 where each is better given to a worker.
-    fits_per_draw : fits per label vector.
     """
 
     name: str
     labels: Array
     batch: int
-    fits_per_draw: int
 
     def __call__(self, Y: Array) -> Floats:
         """The statistic of every label vector of Y, (draws,)."""
@@ -115,7 +113,6 @@ class InSample:
         self.problem, self.labels = problem, problem.y
         self.name = f"in-sample {_score_in_words(problem.loss)} of {type(last_step(problem.path.estimator)).__name__}"
         design = problem.design
-        self.fits_per_draw = design.fits_per_draw
         per_draw = 8 * design.n_samples * (problem.fitted_width + 1)
         self.batch = max(1, MEMORY // per_draw) if design.batched else 1
 
@@ -150,7 +147,6 @@ class CrossValidated:
         splits = self._splits(problem.y)
         if cv is not None:
             splits.warn()
-        self.fits_per_draw = len(splits) * problem.design.fits_per_draw
 
     def _splits(self, y: Array) -> Splits:
         problem = self.problem
@@ -207,7 +203,6 @@ class FunctionStatistic:
         self.own = OwnLabels(y)
         self.labels = self.own.codes
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.fits_per_draw = 0 if estimator is None else 1
 
     def __call__(self, Y: Array) -> Floats:
         return np.array([self._value(self.own.labels_of(codes)) for codes in Y])

@@ -25,12 +25,10 @@ class Reference(ABC):
 
     Attributes
     ----------
-    n_fits : number of fits it took.
     relative_error : Monte-Carlo standard error of its noise, relative to the noise. The optimism around a reference is
         nearly proportional to the noise and so has about this relative error, too.
     """
 
-    n_fits: int = field(default=0, kw_only=True)
     relative_error: float = field(default=0.0, kw_only=True)
 
     @abstractmethod
@@ -193,7 +191,6 @@ def value_reference(
     *,
     degrees_of_freedom: float = 0.0,
     shrink: float = 0.0,
-    n_fits: int = 0,
     weight: Floats | None = None,
 ) -> ValueReference:
     """A reference around (1 − shrink) mean + shrink ȳ.
@@ -211,15 +208,15 @@ def value_reference(
     noise = float(squares) / max(len(y) - freedom, 1.0)
     unscaled = label_variance(residuals, weight)
     scaled = residuals * np.sqrt(noise / unscaled) if unscaled > 0 else residuals
-    return ValueReference(moved, scaled, weight, n_fits=n_fits)
+    return ValueReference(moved, scaled, weight)
 
 
 def class_reference(
-    codes: Array, probabilities: Floats, *, shrink: float = 0.0, n_fits: int = 0, weight: Floats | None = None
+    codes: Array, probabilities: Floats, *, shrink: float = 0.0, weight: Floats | None = None
 ) -> ClassReference:
     """A reference with (1 − shrink) probabilities + shrink (weighted) class shares."""
     shares = class_shares(codes, probabilities.shape[1], weight)
-    return ClassReference((1 - shrink) * probabilities + shrink * shares, n_fits=n_fits)
+    return ClassReference((1 - shrink) * probabilities + shrink * shares)
 
 
 def noisy_labels(

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 import joblib
 
 from outsample.checks import number_of_jobs
+from outsample.running.fits import count_fits, counted_fits, uncounted_fits
 from outsample.running.threads import one_blas_thread
 
 T = TypeVar("T")
@@ -51,11 +52,12 @@ class _SharedFunction:
         return 2**20
 
 
-def _indexed_result(shared: _SharedFunction, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """(position, result) of one task, in a worker."""
+def _indexed_result(shared: _SharedFunction, index: int, arguments: tuple[Any, ...]) -> tuple[int, Any, float]:
+    """(position, result, fits) of one task, in a worker."""
     _end_with(shared.process, os.getpid())
-    with one_blas_thread:
-        return index, shared.function(*arguments)
+    with one_blas_thread, uncounted_fits(), counted_fits() as spent:
+        result = shared.function(*arguments)
+    return index, result, spent.parts
 
 
 @cache
@@ -137,7 +139,8 @@ def _by_workers(
         lost = threading.Event()
         try:
             with _given_up_when_nobody_works(parallel, lost):
-                for index, result in parallel(units):
+                for index, result, fits in parallel(units):
+                    count_fits(fits)
                     del left[index]
                     yield index, result
             return

@@ -122,6 +122,7 @@ class GenerativeDesign(Design):
         return np.concatenate(shares)
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        self._learn(y)
         numbers, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
         answers = self._room(self.n_samples, response)
         if (sizes == 1).all():
@@ -204,6 +205,7 @@ class GenerativeDesign(Design):
 
     def _answers(self, y: Array, table: Any, X: Table, response: str) -> Array:
         """Answers after fitting y, on rows of X that the models read as `table`, (models, rows[, K])."""
+        self._learn(y)
         n = n_rows(X)
         answers = self._room(n, response)
         in_doubt: Bools = np.ones(self.n_models, bool)

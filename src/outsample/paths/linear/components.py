@@ -17,6 +17,7 @@ from outsample.estimators import greedy_steps, step_coefficients
 from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import count_fits
 
 
 class _StepsPath(GridPath):
@@ -114,6 +115,7 @@ class _ForwardStepwiseDesign(_CoefficientsDesign):
     def coefficients(self, y: Floats) -> Floats:
         if y.shape[1] > 1:
             raise ValueError("ForwardStepwise takes one output")
+        count_fits()
         steps = greedy_steps(self._centred, y[:, 0] - y[:, 0].mean(), self._steps[-1])
         each = [step_coefficients(self._centred, steps, k) for k in self._steps]
         return np.stack(each)[..., None]

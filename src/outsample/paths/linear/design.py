@@ -76,13 +76,16 @@ class LinearDesign(Design):
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
         if len(Y) == 1:
-            return self._fitted_to(as_targets(Y[0]))[None]
-        return np.stack([self._fitted_to(as_targets(y)) for y in Y])
+            return self._fitted_to(Y[0])[None]
+        return np.stack([self._fitted_to(y) for y in Y])
 
-    def _fitted_to(self, targets: Floats) -> Floats:
+    def _fitted_to(self, y: Array) -> Floats:
+        self._learn(y)
+        targets = as_targets(y)
         return self._over_blocks(lambda block: block.fits.fitted(targets))
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        self._learn(y)
         return self.linear_predictions(as_targets(y), X_new)
 
     def linear_predictions(self, targets: Floats, X_new: Table) -> Floats:
@@ -98,6 +101,7 @@ class LinearDesign(Design):
         return _LinearSmoother(self)
 
     def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        self._learn(y)
         blocks, targets = self._some(models), as_targets(y)
         scaled = [block.fits.kept * block.fits.coefficients(targets) for block in blocks]
         for rows in self.blocks[0].fits.row_blocks():
@@ -105,6 +109,7 @@ class LinearDesign(Design):
             yield rows, joined(blocks, parts)
 
     def left_out_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
+        self._learn(y)
         blocks, targets = self._some(models), as_targets(y)
         first = range(self.n_models)[models].start
         each = [one_left_out(block.fits, targets, block.least_slack) for block in blocks]
@@ -132,15 +137,21 @@ class LinearDesign(Design):
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
             return super().moments(Y, center, seeds)
-        return np.stack([self._moments_of(as_targets(y), center) for y in Y])
+        return np.stack([self._moments_of(y, center) for y in Y])
 
-    def _moments_of(self, targets: Floats, center: float) -> Floats:
+    def _moments_of(self, y: Array, center: float) -> Floats:
+        self._learn(y)
+        targets = as_targets(y)
         return self._over_blocks(lambda block: block.fits.moments(targets, center))
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         if self._refitted is None:
             return None
-        targets = as_targets(y)
+        self._learn(y)
+        return self.left_out_targets(as_targets(y), folds)
+
+    def left_out_targets(self, targets: Floats, folds: Array) -> Floats:
+        """Left-out predictions of real targets, (models, n[, outputs])."""
         if targets.ndim == 1:
             return self.left_out_values(targets, folds)
         return np.stack([self.left_out_values(column, folds) for column in targets.T], axis=-1)
@@ -156,10 +167,16 @@ class LinearDesign(Design):
         return shifts_nothing and self._rescaled is not None and (not scaler.with_std or self._rescaled.sound)
 
     def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
+        self._learn(y)
+        return self.left_out_targets_behind(scales, as_targets(y))
+
+    def left_out_targets_behind(self, scales: Rescaling, targets: Floats) -> tuple[Array, Rows] | None:
+        """The same as `left_out_behind` of real targets."""
         if scales.plain:
-            found = self.left_out_predictions(y, scales.fold)
-            return None if found is None else (found, np.empty(0, np.intp))
-        return None if self._rescaled is None else self._rescaled.left_out(as_targets(y), scales)
+            if self._refitted is None:
+                return None
+            return self.left_out_targets(targets, scales.fold), np.empty(0, np.intp)
+        return None if self._rescaled is None else self._rescaled.left_out(targets, scales)
 
     def left_out_values(self, targets: Floats, folds: Array) -> Floats:
         """Left-out predictions of one output, (models, n)."""
@@ -296,7 +313,7 @@ class LinearClassifierDesign(Design):
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         def values(targets: Floats) -> Floats:
-            return np.asarray(self._linear.left_out_predictions(targets, folds))
+            return self._linear.left_out_targets(targets, folds)
 
         answers = self._answers(y, values, self.n_samples, response)
         for fold in _folds_holding_a_whole_class(y, folds):
@@ -311,7 +328,7 @@ class LinearClassifierDesign(Design):
         doubtful = [np.array(_folds_holding_a_whole_class(y, scales.fold), dtype=np.intp)]
 
         def values(targets: Floats) -> Floats:
-            found = self._linear.left_out_behind(scales, targets)
+            found = self._linear.left_out_targets_behind(scales, targets)
             assert found is not None
             doubtful.append(found[1])
             return np.asarray(found[0])
@@ -321,6 +338,7 @@ class LinearClassifierDesign(Design):
 
     def _answers(self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str) -> Array:
         """Responses of every model, (models, n_answers[, K]), from the real values of ±1 targets."""
+        self._learn(y)
         n_classes = len(self._class_labels)
         seen = np.unique(y)
         if len(seen) == 1:

@@ -27,6 +27,7 @@ from outsample.paths.linear.design import LinearDesign, ModelBlock
 from outsample.paths.linear.fits import LinearFits, centred, limit_of, scaled_rows, with_constant
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import uncounted_fits
 
 # Steps that learn nothing from the rows.
 _STATELESS = (PolynomialFeatures, LeadingColumns)
@@ -157,7 +158,8 @@ class NestedColumns:
         """One model with a decomposition of its own, on the directions that scikit-learn keeps."""
         Q, singular, axes = np.linalg.svd(scaled_rows(self._centred[:, :width], self.weight), full_matrices=False)
         labels = np.zeros(len(self.table))
-        rank = int(fit(clone(self.estimator), self.table[:, :count], labels, self.weight).rank_)
+        with uncounted_fits():
+            rank = int(fit(clone(self.estimator), self.table[:, :count], labels, self.weight).rank_)
         # Centring takes one direction away; what is left of it is rounding.
         rank = min(rank, self._counted - self.intercept)
         ratios = singular / singular[0]

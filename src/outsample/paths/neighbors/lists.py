@@ -16,6 +16,7 @@ from outsample.data.learners import fit
 from outsample.data.tables import Table, n_rows, rows
 from outsample.paths.neighbors.nearest import Neighbours, distances_to, nearest_rows
 from outsample.running.arrays import NUMBERS_AT_ONCE, Array, Bools, Floats, Integers, Rows
+from outsample.running.fits import uncounted_fits
 from outsample.running.threads import cached_property, thread_pools
 
 Lists = tuple[Neighbours, Floats]
@@ -57,7 +58,8 @@ class NeighborSearch:
     def _searcher(self) -> Any:
         """scikit-learn's fitted search. It does not look at labels, but `fit` asks for some."""
         estimator = clone(self._estimator).set_params(n_neighbors=self.k)
-        return fit(estimator, self._X, np.zeros(self.n_samples, int))
+        with uncounted_fits():
+            return fit(estimator, self._X, np.zeros(self.n_samples, int))
 
     @cached_property
     def _table(self) -> Floats:

@@ -90,15 +90,19 @@ class NeighborsDesign(Design):
         self.abilities = replace(self.abilities, smoother=classes is None, leaves_out=metric_is_fixed)
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
+        for y in Y:
+            self._learn(y)
         return np.stack([self._responses(y, self._among_itself(), self.n_samples, response) for y in Y])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
+        self._learn(y)
         votes = [shared.prepared(shared.search.of(X_new)) for shared in self._searches]
         return self._responses(y, votes, len(votes[0][0]), response)
 
     def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
         if not self.abilities.leaves_out:
             return None
+        self._learn(y)
         numbered = np.unique(folds, return_inverse=True)[1].astype(np.int64)
         votes = [shared.prepared(shared.search.outside_folds(numbered)) for shared in self._searches]
         return self._responses(y, votes, self.n_samples, response)
@@ -113,6 +117,7 @@ class NeighborsDesign(Design):
         # A fold has units of its own, for which the neighbours of its rows are searched among the others.
         if not scales.single_rows or max(shared.search.k for shared in self._searches) >= self.n_samples:
             return None
+        self._learn(y)
         units = scales.of_rows()
         lists = [shared.search.without_own_scales(units.scale) for shared in self._searches]
         votes = [shared.prepared(found) for shared, found in zip(self._searches, lists, strict=True)]
@@ -136,6 +141,8 @@ class NeighborsDesign(Design):
 
     def confusions(self, Y: Array, seeds: Sequence[int] | None = None) -> Floats:
         counts = np.zeros((len(Y), self.n_models, self._n_classes, self._n_classes))
+        for y in Y:
+            self._learn(y)
         if self._n_classes == 2 and self.weight is None and self._searches[0].search.uniform:
             for shared in self._searches:
                 _two_classes(Y, shared.search.neighbours(), shared.ks, shared.slots, counts)
@@ -148,6 +155,8 @@ class NeighborsDesign(Design):
     def moments(self, Y: Array, center: float, seeds: Sequence[int] | None = None) -> Floats:
         if Y.ndim > 2:
             return super().moments(Y, center, seeds)
+        for y in Y:
+            self._learn(y)
         values = np.ascontiguousarray(Y, dtype=np.float64)
         sums = np.zeros((len(Y), self.n_models, 2))
         for votes in self._among_itself():

@@ -15,6 +15,7 @@ from outsample.paths.base import Abilities, Design, GridPath
 from outsample.paths.penalised.newton import minimise
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import count_fits
 
 _MAX_TABLE_BYTES = 512 * 2**20
 # A step along one coordinate reads a column of the Gram matrix here, and a column of X in scikit-learn. The Gram matrix
@@ -56,6 +57,7 @@ class ElasticNetDesign(Design):
     def __init__(self, path: ElasticNetPath, X: Floats, weight: Floats | None) -> None:
         self.weight, self.table = weight, X
         self.n_samples, self.n_models = len(X), len(path)
+        self.fits_per_draw = len(path)
         self._alphas = [float(alpha) for alpha in path.values]
         self._l1_ratio = float(path.estimator.get_params().get("l1_ratio", 1.0))
         shares = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
@@ -105,6 +107,7 @@ class ElasticNetDesign(Design):
 
     def _pass(self, linear: Floats, size: float) -> Floats:
         """Coefficients of every model, (models, p); each starts from those of the next larger alpha."""
+        count_fits(len(self._alphas))
         coef = np.zeros(len(linear))
         coefs = []
         for alpha in self._alphas:

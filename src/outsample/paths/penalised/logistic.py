@@ -19,6 +19,7 @@ from outsample.paths.penalised.elastic_net import double_table
 from outsample.paths.penalised.newton import solve_binary, solve_multinomial
 from outsample.paths.refit import RefitPath
 from outsample.running.arrays import Array, Floats
+from outsample.running.fits import count_fits
 
 _L2_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 # Multiplications in one step of Newton's method up to which, under an l2 penalty, it is no slower than scikit-learn's
@@ -83,7 +84,7 @@ class LogisticDesign(DrawByDraw):
 
     def __init__(self, path: LogisticPath, X: Floats, classes: Array, weight: Floats | None) -> None:
         super().__init__(path, X, classes, weight)
-        self.table = X
+        self.table, self.fits_per_draw = X, len(path)
         self._Cs = [float(C) for C in path.values]
         self._mix = l1_share(path.estimator) or 0.0
         self._intercept = bool(path.estimator.fit_intercept)
@@ -113,6 +114,7 @@ class LogisticDesign(DrawByDraw):
 
     def _pass(self, y: Array, n_classes: int) -> Iterator[Floats]:
         """Coefficients for every C, (K, p + 1), the intercept last; of two classes only those of the second."""
+        count_fits(len(self._Cs))
         X, share, free = self._X, self._share, self._intercept
         if n_classes == 2:
             beta = np.zeros(X.shape[1] + 1)

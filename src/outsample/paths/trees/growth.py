@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from outsample.paths.base import Draws
 from outsample.running.arrays import Array, Floats, Integers
+from outsample.running.fits import count_fits
 from outsample.running.threads import in_order, n_threads
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class Grower:
         Y is read a few label vectors at a time, so that these may be drawn only then.
         """
         draws = len(Y)
+        count_fits(draws)
         threads, n_histograms = self._shape_of_work(draws)
         spaces = [self._workspace(n_histograms) for _ in range(threads)]
         together = max(1, min(self._together, math.ceil(draws / threads)))
@@ -197,6 +199,7 @@ class Grower:
         """
         if not self._rules.packed:
             raise ValueError("rows can only be left out of trees of two classes without weights")
+        count_fits(n_folds)
         threads, n_histograms = self._shape_of_work(n_folds)
         spaces = [self._workspace(n_histograms) for _ in range(threads)]
         ((labels, root),) = self._tasks(y[None])
