@@ -18,7 +18,7 @@ from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion, held_out_certificates
 from outsample.curve.left_out import LeftOut, effective_number, error_of_mean, of_units
 from outsample.curve.risk_curve import RiskCurve
-from outsample.evidence.folds import OTHERS, length, moves_between
+from outsample.evidence.folds import OTHERS, length, moves_between, shuffled_folds
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, judged_risk, left_out_losses, split_seed
 from outsample.paths.refit import RefitPath
 from outsample.problem import Problem
@@ -305,6 +305,17 @@ class CrossValidation(RowCriterion):
         if self.error == "nadeau-bengio":
             factor += float(np.mean([len(fold.test) / len(fold.train) for fold in splits.folds]))
         return np.asarray(risks.std(axis=0, ddof=1) * np.sqrt(factor))
+
+
+def folds_for_all(problem: Problem, cv: Any) -> Splits:
+    """Folds that are the same for all candidates, shuffled where `cv` is their number."""
+    if not is_number_of_folds(cv):
+        return CrossValidation(cv).splits(problem)
+    if problem.groups is None:
+        return shuffled_folds(problem, int(cv))
+    # Folds of whole groups, as many as there are groups at most.
+    n_folds = min(int(cv), len(np.unique(problem.groups)))
+    return CrossValidation(n_folds, shuffle=True).splits(problem)
 
 
 def pooled_curve(

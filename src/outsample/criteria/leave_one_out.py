@@ -9,8 +9,7 @@ import numpy as np
 
 from outsample.checks import whole_number
 from outsample.criteria.base import RowCriterion
-from outsample.criteria.cross_validation import pooled_curve
-from outsample.criteria.race import Race
+from outsample.criteria.cross_validation import folds_for_all, pooled_curve
 from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import Tested, evidence_of_folds, left_out_losses, split_generator
@@ -79,7 +78,7 @@ class LeaveOneOut(RowCriterion):
 
     def splits(self, problem: Problem) -> Splits:
         if problem.loss.ranks:
-            return Race(FOLDS_OF_RANKS).splits(problem)
+            return folds_for_all(problem, FOLDS_OF_RANKS)
         return one_row_out(problem.n_samples, self._left_out(problem), problem.groups)
 
     def _left_out(self, problem: Problem) -> Rows:

@@ -11,12 +11,11 @@ import numpy as np
 
 from outsample.checks import one_of, probability, whole_number
 from outsample.criteria.base import Criterion
-from outsample.criteria.cross_validation import CrossValidation, pooled_curve
+from outsample.criteria.cross_validation import CrossValidation, folds_for_all, pooled_curve
 from outsample.curve.left_out import LeftOut, error_of_mean
 from outsample.curve.risk_curve import RiskCurve, mean_of_known
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace
-from outsample.evidence.folds import shuffled_folds
 from outsample.evidence.out_of_bag import FEWEST_TREES_OF_PAIRS, objection_to_ranks
 from outsample.evidence.race import RaceRun, Rules
 from outsample.evidence.size_race import FEWEST, SizeRace
@@ -116,13 +115,7 @@ class Race(Criterion):
 
     def splits(self, problem: Problem) -> Splits:
         """The folds, which are the same for all candidates."""
-        if not is_number_of_folds(self.cv):
-            return CrossValidation(self.cv).splits(problem)
-        if problem.groups is None:
-            return shuffled_folds(problem, int(self.cv))
-        # Folds of whole groups, as many as there are groups at most.
-        n_folds = min(int(self.cv), len(np.unique(problem.groups)))
-        return CrossValidation(n_folds, shuffle=True).splits(problem)
+        return folds_for_all(problem, self.cv)
 
     def _curve(self, problem: Problem) -> RiskCurve:
         splits = self.splits(problem)

@@ -41,7 +41,7 @@ from outsample.paths.out_of_bag import (
 )
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
-from outsample.running.fits import setting_key
+from outsample.running.kept_fits import setting_key
 from outsample.running.run import ROW_SPLITS, child_generator
 from outsample.running.workers import results_of
 

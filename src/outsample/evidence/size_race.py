@@ -25,7 +25,8 @@ from outsample.paths.growing import Growing, SharedSteps, planted
 from outsample.paths.out_of_bag import Votes, first_estimators, size_in_memory
 from outsample.problem import Problem
 from outsample.running.arrays import Array, Bools, Floats, Rows
-from outsample.running.fits import MEMORY, count_fits, setting_key, uncounted_fits
+from outsample.running.fits import count_fits, uncounted_fits
+from outsample.running.kept_fits import MEMORY, setting_key
 from outsample.running.run import StoredUnits
 from outsample.running.workers import results_of
 

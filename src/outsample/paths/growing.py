@@ -21,7 +21,7 @@ from outsample.data.tables import Table, lend
 from outsample.paths.dispatch import is_patched
 from outsample.paths.out_of_bag import SIZE, is_bag, objection, read_by_ensemble
 from outsample.running.arrays import Array, Floats
-from outsample.running.fits import setting_key
+from outsample.running.kept_fits import setting_key
 
 
 def objection_to_growth(estimator: BaseEstimator) -> str | None:

@@ -41,7 +41,7 @@ from outsample.questions.results import CvResults, our_columns, outcome_of_resul
 from outsample.questions.told import fitted_by, own_state, stand_ins, standing_in, told_estimator
 from outsample.rules import as_rule, minimum
 from outsample.running.callbacks import FitsDone, Tasks, unwatched
-from outsample.running.fits import setting_key
+from outsample.running.kept_fits import setting_key
 from outsample.running.progress import TerminalProgress
 from outsample.running.run import REAL_FIT, ROW_SPLITS, child_integer, seed_sequence, splitter_seed
 from outsample.running.units import row_keys

@@ -1,4 +1,4 @@
-"""Fits: how many were made, counted where they are made, and models that are kept so as not to be fitted again.
+"""How many fits were made, counted where they are made.
 
 A fit is one call of a learner's `fit`, whatever it fits inside; or what stands for it in a kernel of ours: one tree,
 decomposition or search per label vector, however many settings and rows left out are read off it, and one solution per
@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
-
-from outsample.running.units import fingerprint
-
-MEMORY = 512 * 2**20
 
 new_key = itertools.count().__next__
 """A key of its own for every result that several may share."""
@@ -114,50 +110,3 @@ class Remembered:
         result, behind = self._found[name]
         count_spent(behind)
         return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """One fit: its risk, its bytes, and for each setting that it serves the function that gives its model."""
-
-    risk: float
-    size: int
-    models: Mapping[str, Callable[[], Any]]
-
-
-class KeptFits:
-    """The fits of least risk, as many as `memory` bytes hold, and always the best one.
-
-    Which model will be chosen is known only when all are judged, and forests of large tables are too large to be all
-    kept until then.
-    """
-
-    def __init__(self, memory: int = MEMORY) -> None:
-        self._memory = memory
-        self._fits: list[_Kept] = []
-
-    def offer(self, risk: float, size: int, models: Mapping[str, Callable[[], Any]]) -> None:
-        """Keep a fit of `size` bytes, if it is among the best.
-
-        Parameters
-        ----------
-        models : for every setting that the fit serves, by its `setting_key`, the function that gives its fitted model,
-            or None where it cannot.
-        """
-        self._fits = sorted([*self._fits, _Kept(risk, size, models)], key=lambda fit: fit.risk)
-        while len(self._fits) > 1 and sum(fit.size for fit in self._fits) > self._memory:
-            self._fits.pop()
-
-    def take(self, key: str | None) -> Any | None:
-        """The fitted model of a setting, None where it was not kept."""
-        known = (fit.models[key] for fit in self._fits if key is not None and key in fit.models)
-        model = next(known, None)
-        return None if model is None else model()
-
-
-def setting_key(estimator: object) -> str | None:
-    """What tells the settings of an estimator from others; None where that cannot be told."""
-    try:
-        return fingerprint(estimator)
-    except ValueError:
-        return None

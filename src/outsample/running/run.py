@@ -14,7 +14,7 @@ import numpy as np
 
 from outsample.checks import number_of_jobs
 from outsample.running.arrays import Array
-from outsample.running.fits import KeptFits
+from outsample.running.kept_fits import KeptFits
 from outsample.running.progress import Progress, silent
 
 MEMORY_BUDGET = 512 * 2**20
