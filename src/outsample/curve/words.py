@@ -114,6 +114,11 @@ def joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def sentence(words: str) -> str:
+    """Words that begin a sentence."""
+    return words[0].upper() + words[1:]
+
+
 def is_number(value: object) -> bool:
     """Whether the value of a parameter is a number that can be drawn on an axis or sorted by its size."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)

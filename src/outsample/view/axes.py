@@ -42,7 +42,7 @@ def plotted(drawing: Drawing, ax: Axes | None = None) -> Axes:
     assert ax is not None
     for layer in drawing.layers:
         if isinstance(layer, Series):
-            _series(ax, drawing, layer)
+            _draw_series(ax, drawing, layer)
         elif isinstance(layer, Columns):
             again, colour = divmod(layer.number - 1, len(COLOURS))
             look: Look = {"color": COLOURS[colour], "hatch": HATCHES[again % len(HATCHES)], "edgecolor": "white"}
@@ -52,12 +52,12 @@ def plotted(drawing: Drawing, ax: Axes | None = None) -> Axes:
             colour_of, style = (COLOURS[1], "--") if layer.strong else (DARK, ":")
             ax.axvline(layer.at, linewidth=2, color=colour_of, linestyle=style, label=layer.name or None)
         else:
-            _cells(ax, layer)
+            _draw_cells(ax, layer)
     _name_axes(ax, drawing)
     return _legend(ax)
 
 
-def _series(ax: Axes, drawing: Drawing, line: Series) -> None:
+def _draw_series(ax: Axes, drawing: Drawing, line: Series) -> None:
     said = line.name if line.said is None else line.said
     label = said.lstrip("_") or said or None  # a leading underscore would keep it out of the legend
     look, along = _look(line), ("x" if drawing.sideways else "y")
@@ -90,7 +90,7 @@ def _look(line: Series) -> Look:
     return found | ({} if line.marked else {"marker": ""}) | ({} if line.joined else {"linestyle": "none"})
 
 
-def _cells(ax: Axes, cells: Cells) -> None:
+def _draw_cells(ax: Axes, cells: Cells) -> None:
     """The stronger the colour the better."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from outsample.curve.error_estimate import ErrorEstimate
 from outsample.curve.risk_curve import RiskCurve
-from outsample.curve.words import counted, joined, without_steps
+from outsample.curve.words import counted, joined, sentence, without_steps
 from outsample.data.samples import looks_real
 from outsample.data.tables import Table
 from outsample.questions.significance import PermutationTest
 from outsample.running.arrays import Array
 from outsample.view.drawings import place_of
 
-FEW_ROWS = 100
+SMALL_SAMPLE = 100
 # Share of the most frequent class from which classes are called unequal.
 UNEQUAL = 0.75
 # Cells of the largest table that is searched for repeated rows.
@@ -26,7 +26,7 @@ LARGEST_SEARCHED = 20_000_000
 # What differs between notes that say the same: numbers, quoted names, and the values of parameters.
 NAMES_AND_NUMBERS = re.compile(r"\"[^\"]*\"|'[^']*'|\w+=[^,;\s]+|-?\d[\d.e+-]*")
 # The value of a parameter beyond which there is no richer model.
-RICHEST = {
+LAST_VALUES = {
     "n_neighbors": 1,
     "min_samples_leaf": 1,
     "min_samples_split": 2,
@@ -54,13 +54,13 @@ def cautions_about(
 ) -> list[str]:
     """Sentences a reader of the result should see; those about X and y where they are given."""
     estimates, found = _estimates(result), []
-    rows = min((estimate.n_samples for estimate in estimates), default=FEW_ROWS)
-    if rows < FEW_ROWS:
+    rows = min((estimate.n_samples for estimate in estimates), default=SMALL_SAMPLE)
+    if rows < SMALL_SAMPLE:
         found.append(f"{rows} rows are few: another sample of that size may give quite different numbers.")
     found += _about_curves(result)
     for estimate in estimates:
         useless = [note.removeprefix(USELESS) for note in estimate.notes if note.startswith(USELESS)]
-        found += [_sentence(n if len(estimates) == 1 else f"by {estimate.criterion}, {n}") for n in useless]
+        found += [sentence(n if len(estimates) == 1 else f"by {estimate.criterion}, {n}") for n in useless]
     # What no error at all is by each loss.
     best = {"zero-one": 0.0, **dict.fromkeys(SCORES, 1.0)}
     if any(e.criterion != "resubstitution" and best.get(e.loss) == e.out_sample for e in estimates):
@@ -79,7 +79,7 @@ def notes_of(result: object) -> list[str]:
     alike: dict[str, list[str]] = {}
     for note in dict.fromkeys(without_steps(note) for estimate in _estimates(result) for note in estimate.notes):
         if not note.startswith(USELESS):
-            alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(_sentence(note).rstrip(".") + ".")
+            alike.setdefault(NAMES_AND_NUMBERS.sub("", note), []).append(sentence(note).rstrip(".") + ".")
     return [
         notes[0] if len(notes) == 1 else f"{notes[0]} So it is in {counted(len(notes) - 1, 'more case')}."
         for notes in alike.values()
@@ -103,12 +103,12 @@ def _about_curves(result: object) -> Iterator[str]:
     richest = [name for name, curve in curves.items() if not told and _could_be_richer(curve, chosen[name])]
     if richest:
         verb = "choose" if len(richest) > 1 else "chooses"
-        yield f"{_sentence(joined(richest))} {verb} the richest model of the grid; a longer grid may hold a better one."
+        yield f"{sentence(joined(richest))} {verb} the richest model of the grid; a longer grid may hold a better one."
     limits = {name: float(curve.out_sample[chosen[name]]) for name, curve in curves.items() if "bound" in name}
     vacuous = [name for name, limit in limits.items() if limit >= 1]
     if vacuous:
         yield (
-            f"{_sentence(joined(vacuous))} {'are' if len(vacuous) > 1 else 'is'} vacuous: a limit of "
+            f"{sentence(joined(vacuous))} {'are' if len(vacuous) > 1 else 'is'} vacuous: a limit of "
             f"{min(limits[name] for name in vacuous):.3g} on an error rate says nothing, though it ranks models."
         )
 
@@ -118,11 +118,9 @@ def _could_be_richer(curve: RiskCurve, chosen: int) -> bool:
     if len(curve) < 3 or not curve.ordered or chosen != len(curve) - 1:
         return False
     setting = curve.params[chosen].items()
-    return not any(value is None or value == RICHEST.get(name.rpartition("__")[2], object()) for name, value in setting)
-
-
-def _sentence(words: str) -> str:
-    return words[0].upper() + words[1:]
+    return not any(
+        value is None or value == LAST_VALUES.get(name.rpartition("__")[2], object()) for name, value in setting
+    )
 
 
 def _about_classes(y: Array, estimates: list[ErrorEstimate]) -> Iterator[str]:

@@ -50,7 +50,7 @@ from outsample.view.drawings import (
     name_of,
     null_drawing,
     place_of,
-    plausible_models,
+    plausible_places,
     race_drawing,
     ranked,
     reported,
@@ -60,13 +60,13 @@ from outsample.view.drawings import (
 # Columns of numbers with the digits that the usual one of them has; all others hold whole numbers.
 RISKS, ERRORS = ("out-sample", "estimate", "in-sample", "optimism"), ("± data", "± draws")
 # Characters of a line of a terminal.
-WIDTH = 100
+TERMINAL_WIDTH = 100
 # More candidates than these are told as ranges, or counted.
 FEW = 3
 # The power of ten of a number as Python writes it.
 POWER = re.compile(r"e[+]?(-?)0*(?=\d)")
 
-MEANINGS = {
+TERMS = {
     "out-sample": "in-sample + optimism: what to expect on new rows from the same source.",
     "estimate": "what to expect of this candidate on new rows from the same source.",
     "± data": "standard error: how far the number may be off because this data set is one of many; draws do not "
@@ -157,7 +157,7 @@ class Content:
         same: dict[str, list[str]] = {}
         for name, estimand in self.estimands.items():
             same.setdefault(estimand, []).append(name)
-        terms = {**MEANINGS, **self.terms}
+        terms = {**TERMS, **self.terms}
         columns = [(name, terms[name]) for name in self.tables[0].columns if name in terms]
         return [*columns, *((", ".join(names), f"estimates {estimand}.") for estimand, names in same.items())]
 
@@ -185,27 +185,27 @@ def in_terminal(result: Any) -> str:
     width = max(len(answer.label) for answer in answers) + 2
     for answer in answers:
         texts = [answer.short, *([f"({answer.more})"] if answer.more else [])]
-        wrapped = [line for text in texts for line in textwrap.wrap(text, WIDTH - width)]
+        wrapped = [line for text in texts for line in textwrap.wrap(text, TERMINAL_WIDTH - width)]
         lines += [f"{'' if i else answer.label:{width}}{line}" for i, line in enumerate(wrapped)]
     return "\n".join([*lines, "", str(getattr(result, "estimate_", result))])
 
 
-def _words(texts: Iterable[str]) -> list[Cell]:
+def _word_cells(texts: Iterable[str]) -> list[Cell]:
     return [Cell(text) for text in texts]
 
 
-def _numbers(values: Floats, decimals: int) -> list[Cell]:
+def _number_cells(values: Floats, decimals: int) -> list[Cell]:
     texts = zip(aligned(values, decimals), values.tolist(), strict=True)
     return [Cell(text, value if math.isfinite(value) else None) for text, value in texts]
 
 
-def _columns(values: Mapping[str, Floats]) -> dict[str, list[Cell]]:
+def _aligned_columns(values: Mapping[str, Floats]) -> dict[str, list[Cell]]:
     """The cells of columns by their headings: risks, and errors, with as many decimals each."""
     risk = next(column for name, column in values.items() if name in RISKS)
     errors = [column for name, column in values.items() if name in ERRORS]
     decimals = dict.fromkeys(RISKS, decimals_of(risk, 4))
     decimals |= dict.fromkeys(ERRORS, decimals_of(np.concatenate(errors), 2) if errors else 0)
-    return {name: _numbers(column, decimals.get(name, 0)) for name, column in values.items()}
+    return {name: _number_cells(column, decimals.get(name, 0)) for name, column in values.items()}
 
 
 def _estimate_columns(estimates: Sequence[ErrorEstimate]) -> dict[str, list[Cell]]:
@@ -218,7 +218,7 @@ def _estimate_columns(estimates: Sequence[ErrorEstimate]) -> dict[str, list[Cell
         "fits": "n_fits",
     }
     values = {head: np.array([getattr(e, name) for e in estimates], dtype=float) for head, name in fields.items()}
-    return _columns(values) | {"seconds": [Cell(numeral(e.seconds, 2), e.seconds) for e in estimates]}
+    return _aligned_columns(values) | {"seconds": [Cell(numeral(e.seconds, 2), e.seconds) for e in estimates]}
 
 
 def _of_estimate(found: ErrorEstimate) -> Content:
@@ -279,7 +279,7 @@ def _of_comparison(found: Comparison) -> Content:
     first, estimates = next(iter(found.curves.values())), found.estimates
     several, settings = len(first) > 1, shortened(first.params)
     chosen = {name: in_words(settings[place]) for name, place in found.chosen.items()}
-    words = {"criterion": _words(chosen)} | ({"chosen": _words(chosen.values())} if several else {})
+    words = {"criterion": _word_cells(chosen)} | ({"chosen": _word_cells(chosen.values())} if several else {})
     about_new_data = {name: e for name, e in estimates.items() if name != "resubstitution"} or estimates
     sure = next((name for name, e in about_new_data.items() if interval_of(e) is not None), "")
     fits = {name: curve.n_fits for name, curve in found.curves.items()}
@@ -328,12 +328,10 @@ def _expect(estimates: Mapping[str, ErrorEstimate], sure: str) -> Answer:
 def _of_learners(found: ModelComparison) -> Content:
     headings, lines = found.table()
     estimates, plausible, name = found.estimates, found.plausible, found.curve.loss.name
-    columns = {
-        head: _words(map(_short, column)) for head, column in zip(headings, zip(*lines, strict=True), strict=True)
-    }
-    columns[name] = [
-        Cell(cell.text, estimates[line[0]].out_sample) for cell, line in zip(columns[name], lines, strict=True)
-    ]
+    columns = {}
+    for head, column in zip(headings, zip(*lines, strict=True), strict=True):
+        columns[head] = _word_cells(POWER.sub(r"e\1", text) for text in column)
+    columns[name] = [Cell(columns[name][i].text, estimates[line[0]].out_sample) for i, line in enumerate(lines)]
     strong = frozenset(i for i, line in enumerate(lines) if line[0] in plausible)
     good = [name for name in plausible if name != found.best]
     why = "cannot be told from it by these data" if good else "by these data it is better than all others"
@@ -352,11 +350,6 @@ def _of_learners(found: ModelComparison) -> Content:
     )
 
 
-def _short(text: str) -> str:
-    """A number as pages write it, without the sign and the zeros of its exponent."""
-    return POWER.sub(r"e\1", text)
-
-
 def _pairs(found: ModelComparison) -> list[Table]:
     """A table of the differences between the learners of each pair."""
     pairs = list(found.differences().itertuples())
@@ -366,9 +359,9 @@ def _pairs(found: ModelComparison) -> list[Table]:
     decimals = decimals_of(values.ravel(order="F"), 3)
     low, high = (aligned(ends, decimals) for ends in values.T[1:])
     columns = {
-        "pair": _words(f"{pair.first} − {pair.second}" for pair in pairs),
-        "difference": _numbers(values[:, 0], decimals),
-        "95 % interval": _words(f"{a} to {b}" for a, b in zip(low, high, strict=True)),
+        "pair": _word_cells(f"{pair.first} − {pair.second}" for pair in pairs),
+        "difference": _number_cells(values[:, 0], decimals),
+        "95 % interval": _word_cells(f"{a} to {b}" for a, b in zip(low, high, strict=True)),
         "p": [Cell(numeral(pair.p_value, 2), float(pair.p_value)) for pair in pairs],
         "p, Holm": [Cell(numeral(pair.p_holm, 2), float(pair.p_holm)) for pair in pairs],
     }
@@ -418,7 +411,7 @@ def _search_answers(search: Any, settings: Sequence[Setting], chosen: int) -> li
         Answer("Expect", expectation(expected), doubt(expected) or honest),
     ]
     if hasattr(search, "plausible_"):
-        answers.append(_as_good(search.curve_, settings, chosen, plausible_models(search)))
+        answers.append(_as_good(search.curve_, settings, chosen, plausible_places(search)))
     if hasattr(search, "verdict_"):
         answers.append(Answer("Tuning gained", without_steps(str(search.verdict_))))
     return answers
@@ -484,7 +477,7 @@ def _other_rules(search: Any, settings: Sequence[Setting], chosen: int) -> str:
 
 def _candidates_table(search: Any, settings: Sequence[Setting], chosen: int) -> Table:
     """A row per candidate, best first: its parameters, its numbers, and whether it may be the best."""
-    curve, plausible, (shared, own) = search.curve_, plausible_models(search), parted_names(settings)
+    curve, plausible, (shared, own) = search.curve_, plausible_places(search), parted_names(settings)
     values: dict[str, Floats | None] = {
         "estimate": reported(curve, curve.out_sample),
         "± data": curve.standard_error,
@@ -501,13 +494,13 @@ def _candidates_table(search: Any, settings: Sequence[Setting], chosen: int) -> 
         words[name] = [Cell(value_in_words(v, name), float(v) if is_number(v) else None) for v in taken]
     if own:
         rest = [{name: settings[i][name] for name in own if name in settings[i]} for i in order]
-        words["parameters"] = _words(in_words(setting, "–") for setting in rest)
-    words = words or {"model": _words(["as given"] * len(order))}
+        words["parameters"] = _word_cells(in_words(setting, "–") for setting in rest)
+    words = words or {"model": _word_cells(["as given"] * len(order))}
     last = {}
     if plausible:
         said = ["chosen" if i == chosen else "yes" if i in plausible else "–" for i in order]
         places = [float(i != chosen) + (i not in plausible) for i in order]
         last["may be best"] = list(map(Cell, said, places))
     note = _other_rules(search, settings, chosen)
-    columns = {**words, **_columns(numbers), **last}
+    columns = {**words, **_aligned_columns(numbers), **last}
     return Table("All candidates", columns, words=len(words), strong=frozenset([0]), note=note)

@@ -206,12 +206,12 @@ def curve_drawing(curve: RiskCurve, rings: Iterable[tuple[str, int]] = ()) -> Dr
     named = [(f"{name}: {across.labels[model]}", model) for name, model in rings]
     between = Series("optimism", place, np.full(len(curve), np.nan), in_sample, risk, "optimism", 1)
     line = Series(curve.criterion, place, risk, low, high, number=1, rings=named, said=curve.estimand)
-    fitted = _fitted(curve, place)
+    fitted = _in_sample_line(curve, place)
     layers = [*([between] if fitted else []), *fitted, line]
     return Drawing(across, _losses(curve.loss.name, curve.loss), layers, caption=CURVE)
 
 
-def _fitted(curve: RiskCurve, place: Floats) -> list[Series]:
+def _in_sample_line(curve: RiskCurve, place: Floats) -> list[Series]:
     """The line of in-sample errors where they are known."""
     values = reported(curve, curve.in_sample)
     return [Series("in-sample", place, values, kind="in-sample", marked=False)] if np.isfinite(values).any() else []
@@ -237,7 +237,7 @@ def comparison_drawing(found: Comparison, fitted: bool = False) -> Drawing:
             _losses(first.loss.name, first.loss), Axis("", list(found.curves)), lines, sideways=True, caption=POINTS
         )
     across = _models(first.params, first.ordered)
-    lines = [*(_fitted(first, place) if fitted else []), *lines]
+    lines = [*(_in_sample_line(first, place) if fitted else []), *lines]
     return Drawing(across, _losses(f"out-sample {first.loss.name}", first.loss), lines, caption=CURVES)
 
 
@@ -245,7 +245,7 @@ def search_drawing(search: Any) -> Drawing:
     """The drawing that fits the grid: a curve over one parameter, a map over two, else the best candidates."""
     curve = search.curve_
     settings = shortened(curve.params)
-    chosen, plausible = place_of(curve, search.best_params_), plausible_models(search)
+    chosen, plausible = place_of(curve, search.best_params_), plausible_places(search)
     over_two = _map(curve, settings, chosen, plausible)
     if over_two is not None:
         return over_two
@@ -262,7 +262,11 @@ def _map(curve: RiskCurve, settings: Sequence[Setting], chosen: int, plausible: 
     names = parameter_names(settings)
     if len(names) != 2 or any(len(setting) < 2 for setting in settings):
         return None
-    keys = [[_sort_key(setting[name], name) for setting in settings] for name in names]
+    # By which values are told apart and sorted: numbers by their size, all others by their words.
+    keys: list[list[tuple[int, float, str]]] = []
+    for name in names:
+        values = [setting[name] for setting in settings]
+        keys.append([(0, float(v), "") if is_number(v) else (1, 0.0, value_in_words(v, name)) for v in values])
     sides = [sorted({key for key in each if each.count(key) > 1}) for each in keys]
     down, across = (1, 0) if len(sides[0]) > len(sides[1]) else (0, 1)
     shape = len(sides[down]), len(sides[across])
@@ -286,11 +290,6 @@ def _map(curve: RiskCurve, settings: Sequence[Setting], chosen: int, plausible: 
     layer = Cells(reported(curve, risk), _share_of_worst(risk), cells.get(chosen), marked)
     caption = MAP + (DOTS if plausible else "")
     return Drawing(named[0], named[1], [layer], heading=curve.loss.name, caption=caption)
-
-
-def _sort_key(value: Any, name: str) -> tuple[int, float, str]:
-    """By which values of a parameter are told apart and sorted: numbers by size, all others by their words."""
-    return (0, float(value), "") if is_number(value) else (1, 0.0, value_in_words(value, name))
 
 
 def _in_few_digits(values: Sequence[Any], name: str) -> list[str]:
@@ -352,7 +351,7 @@ def ranked(curve: RiskCurve, chosen: int) -> list[int]:
     return sorted(range(len(curve)), key=lambda i: (i != chosen, risk[i], i))
 
 
-def plausible_models(search: Any) -> frozenset[int]:
+def plausible_places(search: Any) -> frozenset[int]:
     """Places on the curve of the candidates that may be the best; none where no rows were left out to tell."""
     if not hasattr(search, "plausible_"):
         return frozenset()

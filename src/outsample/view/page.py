@@ -58,7 +58,7 @@ def report_page(
         style=Markup(_asset("style.css")),
         script=Markup(_asset("page.js")),
         pictures=[_shown(drawing, f"p{i}") for i, drawing in enumerate(content.drawings)],
-        numbers=next((_numbers(drawing) for drawing in content.drawings if drawing.across.titles), None),
+        numbers=next((_under_pointer(drawing) for drawing in content.drawings if drawing.across.titles), None),
         versions=_versions(),
     )
 
@@ -75,7 +75,7 @@ def _shown(drawing: Drawing, name: str) -> dict[str, Any]:
     }
 
 
-def _numbers(drawing: Drawing) -> dict[str, Any]:
+def _under_pointer(drawing: Drawing) -> dict[str, Any]:
     """The texts that the page shows under the pointer of a drawing of lines."""
     lines = [layer for layer in drawing.layers if isinstance(layer, Series) and layer.kind != "optimism"]
     return {

@@ -191,18 +191,16 @@ def axis_labels(labels: Sequence[str], values: Floats | None, width: float) -> l
     places, order, most = np.arange(len(values)), np.argsort(values), min(room, 10)
     ascending = values[order]
     low, high = float(ascending[0]), float(ascending[-1])
-    if low > 0 and high >= LOGARITHMIC * low and _ratios_vary_less(ascending):
+    log = low > 0 and high >= LOGARITHMIC * low
+    if log:
+        log = np.ptp(np.diff(np.log(ascending))) / math.log(high / low) < np.ptp(np.diff(ascending)) / high
+    if log:
         chosen = powers_between(low, high, most)
         at = np.interp(np.log(chosen), np.log(ascending), places[order])
     else:
         chosen = nice_ticks(low, high, most - 1)
         at = np.interp(chosen, ascending, places[order])
     return [(float(place), number(value)) for place, value in zip(at, chosen, strict=True)]
-
-
-def _ratios_vary_less(ascending: Floats) -> bool:
-    low, high = float(ascending[0]), float(ascending[-1])
-    return bool(np.ptp(np.diff(np.log(ascending))) * high < np.ptp(np.diff(ascending)) * math.log(high / low))
 
 
 def drawn(drawing: Drawing, kind: str, name: str) -> Markup:
@@ -212,13 +210,13 @@ def drawn(drawing: Drawing, kind: str, name: str) -> Markup:
     levels = [layer for layer in drawing.layers if isinstance(layer, Level)]
     for layer in drawing.layers:
         if isinstance(layer, Series):
-            parts.append(_series(frame, layer))
+            parts.append(_line_or_points(frame, layer))
         elif isinstance(layer, Columns):
-            parts += _columns(frame, layer)
+            parts += _bars(frame, layer)
         elif isinstance(layer, Level):
             parts += _level(frame, layer, levels.index(layer))
         else:
-            parts += _cells(frame, layer)
+            parts += _heat_map(frame, layer)
     if drawing.across.titles:
         parts.append(_line("cross", 0, frame.top, 0, frame.bottom, Markup(' visibility="hidden"')))
     values, places = (drawing.across, drawing.up) if drawing.sideways else (drawing.up, drawing.across)
@@ -243,7 +241,7 @@ def legend(drawing: Drawing) -> list[dict[str, Any]]:
             "number": line.number,
             "colour": _colour(line.number),
             "dash": _dash(line.number),
-            "mark": _mark(_shape(line), 15, 6) if line.marked else "",
+            "mark": _mark(_mark_of(line), 15, 6) if line.marked else "",
         }
         for line in lines
         if drawing.across.titles
@@ -290,7 +288,7 @@ def _cut(words: str, width: float) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def _series(frame: Frame, line: Series) -> Markup:
+def _line_or_points(frame: Frame, line: Series) -> Markup:
     """A line with its band, its marks and its rings, or points with their bars."""
     known = np.flatnonzero(np.isfinite(line.values)).tolist()
     points = [frame.at(float(line.at[i]), float(line.values[i])) for i in known]
@@ -308,7 +306,7 @@ def _series(frame: Frame, line: Series) -> Markup:
         at_end = line.kind in ("won", "remained", "dropped")
         marked = points[-1:] if at_end else points[:: math.ceil(len(points) / MOST_MARKS) or 1] if line.marked else []
         ringed = [frame.at(float(line.at[i]), float(line.values[i])) for _, i in line.rings if i in known]
-        parts += [_mark(_shape(line), x, y) for x, y in [*marked, *ringed] if frame.top - 4 <= y <= frame.bottom + 4]
+        parts += [_mark(_mark_of(line), x, y) for x, y in [*marked, *ringed] if frame.top - 4 <= y <= frame.bottom + 4]
         parts += [Markup('<circle class="chosen" cx="{:.1f}" cy="{:.1f}" r="8"/>').format(x, y) for x, y in ringed]
     return Markup('<g class="line colour-{} {}" data-line="{}"><title>{}</title>{}</g>').format(
         _colour(line.number), line.kind, line.number, line.name, Markup("").join(parts)
@@ -322,10 +320,10 @@ def _point(frame: Frame, line: Series, i: int, x: float, y: float) -> Markup:
         low, high = float(line.low[i]), float(line.high[i])
         title += f" ({number(low)} to {number(high)})"
         bar = _line("whisker", *frame.at(place, low), *frame.at(place, high))
-    return Markup("<g><title>{}</title>{}{}</g>").format(title, bar, _mark(_shape(line), x, y, 4))
+    return Markup("<g><title>{}</title>{}{}</g>").format(title, bar, _mark(_mark_of(line), x, y, 4))
 
 
-def _columns(frame: Frame, columns: Columns) -> Iterator[Markup]:
+def _bars(frame: Frame, columns: Columns) -> Iterator[Markup]:
     for i, (left, height) in enumerate(zip(columns.left.tolist(), columns.heights.tolist(), strict=True)):
         x, y, foot = frame.x(left), frame.y(height), frame.y(0.0)
         width = max(frame.x(left + columns.width) - x - 1, 0.5)
@@ -342,7 +340,7 @@ def _level(frame: Frame, level: Level, place: int) -> Iterator[Markup]:
     yield text(x + shift, frame.top + 10 + 16 * place, level.name, side, "axis")
 
 
-def _cells(frame: Frame, cells: Cells) -> Iterator[Markup]:
+def _heat_map(frame: Frame, cells: Cells) -> Iterator[Markup]:
     across, up = frame.drawing.across, frame.drawing.up
     width, height = frame.x(1) - frame.x(0) - 2, frame.y(1) - frame.y(0) - 2
     for (i, j), value in np.ndenumerate(cells.values):
@@ -374,7 +372,7 @@ def _dash(line: int) -> str:
     return "2 4" if line == 0 else DASHES[(line - 1) % len(DASHES)]
 
 
-def _shape(line: Series) -> str:
+def _mark_of(line: Series) -> str:
     if line.kind in ("dropped", "in-sample"):
         return CROSS if line.kind == "dropped" else MARKS[1]
     return MARKS[max(line.number - 1, 0) % len(MARKS)]
