@@ -25,7 +25,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from outsample.curve.paired import difference_of_rows, widening
+from outsample.curve.intervals import difference_of_rows, widening
 from outsample.curve.plausible import plausible_models
 from outsample.data.stability import share_of_training
 

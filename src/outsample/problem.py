@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from outsample.curve.left_out import LARGEST_TABLE, effective_number, moments_of_losses, of_units
+from outsample.curve.intervals import effective_number, of_units
+from outsample.curve.left_out import LARGEST_TABLE, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.data.samples import AllRows, Data, Target, as_data

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from outsample.curve.paired import difference_of_folds, difference_of_rows, holm, widening
+from outsample.curve.intervals import difference_of_folds, difference_of_rows, holm, widening
 from outsample.data.stability import share_of_training
 
 

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from statsmodels.stats.proportion import proportion_confint
 
 from outsample import CrossValidation, ErrorEstimate, GridSearch, Permutation, RiskCurve, estimate
+from outsample.curve.intervals import shaped_interval
 from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import PER_MODEL
-from outsample.curve.shapes import shaped_interval
 from outsample.losses.pointwise import SquaredLoss, ZeroOneLoss
 from outsample.losses.whole_set import ScorerLoss
 

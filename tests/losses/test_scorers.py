@@ -26,7 +26,7 @@ from sklearn.metrics import (
     top_k_accuracy_score,
 )
 
-from outsample.curve.left_out import error_of_mean
+from outsample.curve.intervals import error_of_mean
 from outsample.data.samples import as_target
 from outsample.losses.choice import choose_loss
 from outsample.losses.scorers.stand_ins import FrozenPredictions

@@ -11,7 +11,8 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut
 
 COPIES = 4
 ROWS = 60

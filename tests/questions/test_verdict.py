@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from outsample import Auto, CrossValidation, GridSearch, LeaveOneOut, OutOfBag, Race, RandomizedSearch
-from outsample.curve.paired import Difference
+from outsample.curve.intervals import Difference
 from outsample.problem import ask
 from outsample.questions.contest import outcome_of
 from outsample.questions.grid_edges import edge, edge_in_words

@@ -10,7 +10,8 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.leave_one_out import LeaveOneOut
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import last_step, with_params
 from outsample.data.parameters import KNOWN_PARAMETERS, unknown_settings

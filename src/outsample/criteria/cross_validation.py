@@ -16,7 +16,8 @@ from sklearn.model_selection import BaseShuffleSplit, KFold, StratifiedKFold
 
 from outsample.checks import one_of
 from outsample.criteria.base import Criterion, RowCriterion, held_out_certificates
-from outsample.curve.left_out import LeftOut, effective_number, error_of_mean, of_units
+from outsample.curve.intervals import effective_number, error_of_mean, of_units
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.folds import OTHERS, length, moves_between, shuffled_folds
 from outsample.evidence.rows import Tested, at_all_rows, evidence_of_folds, judged_risk, left_out_losses, split_seed

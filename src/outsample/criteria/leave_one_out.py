@@ -10,7 +10,8 @@ import numpy as np
 from outsample.checks import whole_number
 from outsample.criteria.base import RowCriterion
 from outsample.criteria.cross_validation import folds_for_all, pooled_curve
-from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut, moments_of_losses
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import Tested, evidence_of_folds, left_out_losses, split_generator
 from outsample.losses.base import weighted_mean

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve.left_out import LeftOut, effective_number, of_units
+from outsample.curve.intervals import effective_number, of_units
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.evidence.rows import NESTED_FOLDS, NESTED_LEARNERS, FitsOnRows
 from outsample.losses.base import weighted_mean

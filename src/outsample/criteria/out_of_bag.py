@@ -11,7 +11,8 @@ from sklearn.pipeline import Pipeline
 
 from outsample.checks import whole_number
 from outsample.criteria.base import Criterion
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import with_params
 from outsample.evidence.out_of_bag import (

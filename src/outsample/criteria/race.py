@@ -12,7 +12,8 @@ import numpy as np
 from outsample.checks import one_of, probability, whole_number
 from outsample.criteria.base import Criterion
 from outsample.criteria.cross_validation import CrossValidation, folds_for_all, pooled_curve
-from outsample.curve.left_out import LeftOut, error_of_mean
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut
 from outsample.curve.risk_curve import RiskCurve, mean_of_known
 from outsample.data.learners import FitError, last_step, with_params
 from outsample.evidence.fold_race import FoldRace

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from outsample.criteria.base import Criterion, held_out_certificates
-from outsample.curve.left_out import effective_number, error_of_mean
+from outsample.curve.intervals import effective_number, error_of_mean
 from outsample.curve.risk_curve import RiskCurve
 from outsample.data.learners import encode
 from outsample.data.samples import as_weight

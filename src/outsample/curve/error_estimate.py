@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from scipy import stats
 
 from outsample.checks import one_of, probability
+from outsample.curve.intervals import shaped_interval
 from outsample.curve.result import Result
-from outsample.curve.shapes import shaped_interval
 from outsample.running.arrays import Floats
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class ErrorEstimate(Result):
         level : wanted coverage.
         method : "calibrated" covers the error of the model fitted to these data. It takes the standard error times
             the root of `variance_factor` and the Monte-Carlo error together, with Student's t where the standard error
-            has few degrees of freedom, in the shape that fits the range of the loss (`curve.shapes`). There is none
+            has few degrees of freedom, in the shape that fits the range of the loss (`curve.intervals`). There is none
             without a standard error, where a single draw leaves the Monte-Carlo error unknown, and where it cannot be
             vouched for.
             "normal" is out_sample ± the two errors as they are; it covers the estimand over data sets as far as the

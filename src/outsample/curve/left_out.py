@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
+from outsample.curve.intervals import effective_number, error_of_mean, of_units, telling_rows
 from outsample.losses.base import Loss, weighted_mean
-from outsample.running.arrays import Array, Floats, Rows, chunks
+from outsample.running.arrays import Array, Floats, Rows
 
 # Numbers a table may have, models × rows: 128 MB. Larger ones are not kept with a result.
 LARGEST_TABLE = 2**24
@@ -185,60 +185,6 @@ def moments_of_losses(loss: Loss, y: Array, weight: Floats | None, blocks: Itera
 def _powers(values: Floats, weight: Floats) -> Floats:
     """Sums of weights, of weighted values and of their squares, (3, models)."""
     return np.stack([np.full(len(values), weight.sum()), values @ weight, np.square(values) @ weight])
-
-
-def effective_number(n: int, weight: Floats | None) -> float:
-    """Number of equally weighted rows that carry the same information."""
-    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def of_units(losses: Floats, weight: Floats | None, groups: Array | None) -> tuple[Floats, Floats | None]:
-    """(losses (models, units), weights (units,)) of what is independent: rows, or groups with the means of their rows.
-
-    The mean over units is that over rows. Not a number where one of the rows of a group is not.
-    """
-    if groups is None:
-        return losses, weight
-    code = np.unique(groups, return_inverse=True)[1].reshape(-1)
-    order = np.argsort(code, kind="stable")
-    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
-    weight = np.ones(len(code)) if weight is None else weight
-    mass = np.add.reduceat(weight[order], starts)
-    return np.asarray(np.add.reduceat((losses * weight)[:, order], starts, axis=1) / mass), mass
-
-
-def error_of_mean(losses: Floats, weight: Floats | None, groups: Array | None = None) -> Floats:
-    """Standard error of the (weighted) mean of losses, (models,); not a number for a single row or group.
-
-    Rows are independent, or groups where there are any.
-    """
-    losses, weight = of_units(losses, weight, groups)
-    m = effective_number(losses.shape[-1], weight)
-    if m <= 1:
-        return np.full(len(losses), np.nan)
-    share = 1 / losses.shape[-1] if weight is None else weight / weight.sum()
-    squares = []
-    for models in chunks(losses):
-        spread = losses[models] - weighted_mean(losses[models], weight)[:, None]
-        spread *= share
-        squares.append(np.einsum("ij,ij->i", spread, spread))
-    return np.sqrt(np.concatenate(squares) * m / (m - 1))
-
-
-def telling_rows(apart: Floats) -> Floats:
-    """Number of rows that tell two models apart, (Σ d²)²/Σ d⁴, (pairs,); 0 where none does.
-
-    Parameters
-    ----------
-    apart : (pairs, n) differences between the losses of two models, times weights.
-    """
-    squares, fourths = np.square(apart).sum(axis=1), np.square(np.square(apart)).sum(axis=1)
-    return np.asarray(np.divide(squares**2, fourths, out=np.zeros(len(apart)), where=fourths > 0))
-
-
-def lengthening(telling: Floats, level: float) -> Floats:
-    """Student's quantile over the normal one for means that so few rows decide, (pairs,)."""
-    return np.asarray(stats.t.ppf(level, np.maximum(1.0, telling - 1)) / stats.norm.ppf(level))
 
 
 def times_drawn(n: int, groups: Array | None, rng: np.random.Generator) -> Rows:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from outsample.curve.left_out import of_units
+from outsample.curve.intervals import of_units
 from outsample.running.arrays import Array, Floats, Rows
 from outsample.running.threads import cached_property
 

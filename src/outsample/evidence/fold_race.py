@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from outsample.curve.left_out import error_of_mean, of_units
+from outsample.curve.intervals import error_of_mean, of_units
 from outsample.data.learners import FitError
 from outsample.evidence.out_of_bag import Unseen, out_of_bag, tells_out_of_bag
 from outsample.evidence.race import Entrant, Lap, RaceRun, Rules, Seen

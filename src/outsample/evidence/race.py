@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from outsample.curve.left_out import error_of_mean
+from outsample.curve.intervals import error_of_mean
 from outsample.curve.race_record import ALIKE, CLOSE, FAILED, REMAINED, UNTRIED, WORSE, RaceRecord
 from outsample.data.learners import FitError
 from outsample.evidence.standings import Standings, dispensable, expected_loss, standings

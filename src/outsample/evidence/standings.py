@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from outsample.curve.left_out import error_of_mean, lengthening, telling_rows
+from outsample.curve.intervals import error_of_mean, lengthening, telling_rows
 from outsample.losses.base import weighted_mean
 from outsample.running.arrays import Bools, Floats, Rows
 

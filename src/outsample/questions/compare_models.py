@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from outsample.checks import is_integer
 from outsample.criteria.race import Race
 from outsample.curve.error_estimate import ErrorEstimate, numeral
-from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows, holm, widening
+from outsample.curve.intervals import Difference, difference_of_folds, difference_of_rows, holm, widening
 from outsample.curve.plausible import plausible_by_folds, plausible_models
 from outsample.curve.result import TableResult
 from outsample.curve.risk_curve import RiskCurve
@@ -124,7 +124,7 @@ class ModelComparison(TableResult):
         It is the difference of the learners, averaged over training sets of this size, not that of the models fitted to
         these very data. Paired: what both lose alike on a row cancels. Corrected for resampling: all rows are judged by
         models that share training rows, so that a difference varies more over data sets than its rows tell, see
-        `outsample.curve.paired`.
+        `outsample.curve.intervals`.
 
         Returns
         -------

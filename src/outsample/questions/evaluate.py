@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from outsample.checks import whole_number
 from outsample.curve.evaluation import Evaluation
-from outsample.curve.left_out import effective_number
+from outsample.curve.intervals import effective_number
 from outsample.data.learners import check_learner, respond
 from outsample.data.samples import Target, as_groups, as_test_target, as_weight
 from outsample.data.tables import Table, as_table, lend, n_rows, rows

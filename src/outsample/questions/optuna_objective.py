@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from outsample.criteria.cross_validation import CrossValidation
-from outsample.curve.left_out import error_of_mean, of_units
+from outsample.curve.intervals import error_of_mean, of_units
 from outsample.data.learners import check_learner, with_params
 from outsample.data.tables import Table
 from outsample.evidence.rows import FoldFits, FoldJudge

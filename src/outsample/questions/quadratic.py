@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from outsample.checks import whole_number
 from outsample.curve.error_estimate import numeral
-from outsample.curve.left_out import error_of_mean
+from outsample.curve.intervals import error_of_mean
 from outsample.curve.result import Result
 from outsample.data.samples import as_weight
 from outsample.losses.base import as_losses, weighted_mean

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from outsample.curve.error_estimate import numeral
+from outsample.curve.intervals import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.left_out import LeftOut, times_drawn
-from outsample.curve.paired import Difference, difference_of_folds, difference_of_rows
 from outsample.curve.plausible import WIDENING, Chosen, plausible_by_folds, plausible_models
 from outsample.curve.race_record import ALIKE, CLOSE, REMAINED, RaceRecord
 from outsample.curve.risk_curve import RiskCurve, in_words

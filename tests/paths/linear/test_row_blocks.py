@@ -10,7 +10,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from outsample import GridSearch, estimate
 from outsample.curve import left_out
-from outsample.curve.left_out import LeftOut, error_of_mean, moments_of_losses
+from outsample.curve.intervals import error_of_mean
+from outsample.curve.left_out import LeftOut, moments_of_losses
 from outsample.estimators import LeadingColumns
 from outsample.losses.pointwise import SquaredLoss
 from outsample.paths.dispatch import find_path
