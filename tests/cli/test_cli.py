@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import outsample
 from outsample import cli
 from outsample.cli.grammar import values_of
+from outsample.cli.main import OncePerSentence
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "outsample"
 
@@ -413,7 +414,7 @@ def test_installed_command_warns_in_one_sentence(tables):
 
 
 def test_a_warning_is_said_once(capsys):
-    show = cli._OncePerSentence()
+    show = OncePerSentence()
     for text in ("lbfgs failed\nto converge.", "lbfgs failed to converge", "something else"):
         show(UserWarning(text), UserWarning, "file", 1)
     assert (
@@ -439,7 +440,7 @@ def test_many_rows_in_bounded_memory(tmp_path):
     frame["y"] = np.where(frame["a"] > 0, "yes", "no")
     frame.to_csv(tmp_path / "many.csv", index=False)
     code = (
-        "import resource, sys; from outsample.cli.files import read_table; import pandas, numpy\n"
+        "import resource, sys; from outsample.cli.tables import read_table; import pandas, numpy\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "frame = read_table(sys.argv[1])\n"
         "print(len(frame), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, frame['kind'].dtype)"

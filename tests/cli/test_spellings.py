@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from outsample.cli.files import read_table
 from outsample.cli.models import learner_for
-from outsample.cli.preparation import PreparedTable
+from outsample.cli.tables import PreparedTable, read_table
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 MESSY = Path(os.environ.get("OUTSAMPLE_DATA", BESIDE)) / "messy"

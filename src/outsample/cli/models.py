@@ -7,44 +7,43 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
-
-from sklearn.base import BaseEstimator
+from typing import TYPE_CHECKING, Any
 
 from outsample.checks import entry, parameter_of
 from outsample.cli.grammar import MOST_VALUES, named_values, value_of, values_of
-from outsample.cli.preparation import PreparedTable, Say
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from outsample.cli.tables import PreparedTable, Say
 
 MOST_LEVELS = 50
 SPREADS_APART = 10.0
 
-# short name → (classifier, regressor); None where the model has no such kind.
-MODELS: dict[str, tuple[str | None, str | None]] = {
-    "tree": ("sklearn.tree.DecisionTreeClassifier", "sklearn.tree.DecisionTreeRegressor"),
-    "knn": ("sklearn.neighbors.KNeighborsClassifier", "sklearn.neighbors.KNeighborsRegressor"),
-    "linear": (None, "sklearn.linear_model.LinearRegression"),
-    "polynomial": (None, "sklearn.linear_model.LinearRegression"),
-    "ridge": ("sklearn.linear_model.RidgeClassifier", "sklearn.linear_model.Ridge"),
-    "lasso": (None, "sklearn.linear_model.Lasso"),
-    "elastic-net": (None, "sklearn.linear_model.ElasticNet"),
-    "logistic": ("sklearn.linear_model.LogisticRegression", None),
-    "svm": ("sklearn.svm.SVC", "sklearn.svm.SVR"),
-    "linear-svm": ("sklearn.svm.LinearSVC", "sklearn.svm.LinearSVR"),
-    "forest": ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.RandomForestRegressor"),
-    "extra-trees": ("sklearn.ensemble.ExtraTreesClassifier", "sklearn.ensemble.ExtraTreesRegressor"),
-    "bagging": ("sklearn.ensemble.BaggingClassifier", "sklearn.ensemble.BaggingRegressor"),
-    "boosting": ("sklearn.ensemble.GradientBoostingClassifier", "sklearn.ensemble.GradientBoostingRegressor"),
-    "hist-boosting": (
-        "sklearn.ensemble.HistGradientBoostingClassifier",
-        "sklearn.ensemble.HistGradientBoostingRegressor",
-    ),
-    "adaboost": ("sklearn.ensemble.AdaBoostClassifier", "sklearn.ensemble.AdaBoostRegressor"),
-    "kernel-ridge": (None, "sklearn.kernel_ridge.KernelRidge"),
-    "pls": (None, "sklearn.cross_decomposition.PLSRegression"),
-    "naive-bayes": ("sklearn.naive_bayes.GaussianNB", None),
-    "discriminant": ("sklearn.discriminant_analysis.LinearDiscriminantAnalysis", None),
-    "network": ("sklearn.neural_network.MLPClassifier", "sklearn.neural_network.MLPRegressor"),
-    "constant": ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor"),
+# short name → dotted paths of the classifier and the regressor; of one only where the model has no other kind.
+MODELS = {
+    "tree": "tree.DecisionTreeClassifier tree.DecisionTreeRegressor",
+    "knn": "neighbors.KNeighborsClassifier neighbors.KNeighborsRegressor",
+    "linear": "- linear_model.LinearRegression",
+    "polynomial": "- linear_model.LinearRegression",
+    "ridge": "linear_model.RidgeClassifier linear_model.Ridge",
+    "lasso": "- linear_model.Lasso",
+    "elastic-net": "- linear_model.ElasticNet",
+    "logistic": "linear_model.LogisticRegression -",
+    "svm": "svm.SVC svm.SVR",
+    "linear-svm": "svm.LinearSVC svm.LinearSVR",
+    "forest": "ensemble.RandomForestClassifier ensemble.RandomForestRegressor",
+    "extra-trees": "ensemble.ExtraTreesClassifier ensemble.ExtraTreesRegressor",
+    "bagging": "ensemble.BaggingClassifier ensemble.BaggingRegressor",
+    "boosting": "ensemble.GradientBoostingClassifier ensemble.GradientBoostingRegressor",
+    "hist-boosting": "ensemble.HistGradientBoostingClassifier ensemble.HistGradientBoostingRegressor",
+    "adaboost": "ensemble.AdaBoostClassifier ensemble.AdaBoostRegressor",
+    "kernel-ridge": "- kernel_ridge.KernelRidge",
+    "pls": "- cross_decomposition.PLSRegression",
+    "naive-bayes": "naive_bayes.GaussianNB -",
+    "discriminant": "discriminant_analysis.LinearDiscriminantAnalysis -",
+    "network": "neural_network.MLPClassifier neural_network.MLPRegressor",
+    "constant": "dummy.DummyClassifier dummy.DummyRegressor",
 }
 
 # Models whose answer depends on the units of the columns.
@@ -104,30 +103,44 @@ def learner_for(model: str, data: PreparedTable, *, scale: bool = False, say: Sa
         steps.append(("scale", _instance("sklearn.preprocessing.StandardScaler")))
         say(f"columns are standardised inside the pipeline{whose}")
     elif model in MINDS_UNITS:
-        _mention_units(data, say)
-    own = _model_steps(model, data.task)
-    names: dict[str, str] = {}
+        spreads = data.X.drop(columns=list(data.categorical)).std()
+        spreads = spreads[spreads > 0]
+        if len(spreads) > 1 and spreads.max() > SPREADS_APART * spreads.min():
+            say(
+                "columns have very different spreads, which this model minds; --scale standardises them in the pipeline"
+            )
+    own = [("model", _instance(_class_path(model, data.task)))]
+    if model == "polynomial":
+        own.insert(0, ("polynomial", _instance("sklearn.preprocessing.PolynomialFeatures")))
     alone = len(steps) + len(own) == 1
-    for step, estimator in own:
-        names |= {name: name if alone else f"{step}__{name}" for name in estimator.get_params()}
+    names = {name: name if alone else f"{step}__{name}" for step, estimator in own for name in estimator.get_params()}
     return Learner(own[0][1] if alone else Pipeline([*steps, *own]), names, model)
 
 
-def _model_steps(model: str, task: str) -> list[tuple[str, Any]]:
-    steps = [("model", _instance(_class_path(model, task)))]
-    if model == "polynomial":
-        return [("polynomial", _instance("sklearn.preprocessing.PolynomialFeatures")), *steps]
-    return steps
+def learners_named(models: str, data: PreparedTable, scale: bool, say: Say) -> dict[str, Learner]:
+    """Learners by name, each in the pipeline that this table needs; those that mind units get standardised columns."""
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"--models must name different learners, separated by commas, got {models!r}")
+    said: list[str] = []
+    made = {
+        name: learner_for(name, data, scale=scale or name in MINDS_UNITS, say=said.append, whose=f" of {name}")
+        for name in names
+    }
+    for sentence in dict.fromkeys(said):
+        say(sentence)
+    return made
 
 
 def _class_path(model: str, task: str) -> str:
     if "." in model:
         return model
-    path = entry("model", model, MODELS, instead=" or the dotted path of a class")[task == "regression"]
-    if path is None:
-        able = [name for name, kinds in MODELS.items() if kinds[task == "regression"] is not None]
+    kind = int(task == "regression")
+    path = entry("model", model, MODELS, instead=" or the dotted path of a class").split()[kind]
+    if path == "-":
+        able = [name for name, paths in MODELS.items() if paths.split()[kind] != "-"]
         raise ValueError(f"model {model!r} does not do {task}; use one of {', '.join(able)}")
-    return path
+    return f"sklearn.{path}"
 
 
 def _instance(path: str) -> Any:
@@ -167,10 +180,3 @@ def _preparation(data: PreparedTable, say: Say) -> list[tuple[str, Any]]:
             + ", ".join(data.categorical)
         )
     return [("prepare", ColumnTransformer(transformers, remainder="passthrough"))]
-
-
-def _mention_units(data: PreparedTable, say: Say) -> None:
-    spreads = data.X.drop(columns=list(data.categorical)).std()
-    spreads = spreads[spreads > 0]
-    if len(spreads) > 1 and spreads.max() > SPREADS_APART * spreads.min():
-        say("columns have very different spreads, which this model minds; --scale standardises them in the pipeline")

@@ -1,256 +1,105 @@
-"""What commands share: options, the session with its data and learner, standard streams, and how answers are told."""
+"""A session: what was asked, with its data read and its learner made; and how the answer is told."""
 
 from __future__ import annotations
 
-import codecs
 import inspect
 import json
-import math
 import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
-
-import typer
+from typing import Any
 
 from outsample.checks import page_path
 
-if TYPE_CHECKING:
-    from outsample.cli.models import Learner
-    from outsample.cli.preparation import PreparedTable, Say
-
-SPELLINGS = ("+-", "-", "-", "-", "...", "->", "^2", "*", "x", "<=", ">=", '"', '"')
-IN_ASCII = dict(zip("±−–—…→²·×≤≥“”", SPELLINGS, strict=True))
-
-
-def prepare_streams() -> None:
-    """Replace closed streams by the null device; characters that a stream cannot encode are spelled in ASCII."""
-    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
-        if getattr(sys, name) is None:
-            setattr(sys, name, _null_device(number, mode))
-    codecs.register_error("outsample.ascii", _ascii_spelling)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="outsample.ascii")
-
-
-def _null_device(number: int, mode: str) -> Any:
-    """The null device as descriptor `number`: a file opened later must not get the number of a standard stream."""
-    descriptor = os.open(os.devnull, os.O_RDWR)
-    if descriptor != number:
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    os.set_inheritable(number, True)
-    return open(number, mode, encoding="utf-8")
-
-
-def _ascii_spelling(error: UnicodeError) -> tuple[str, int]:
-    """Error handler of a codec: characters it cannot encode, spelled in ASCII or, without a spelling, escaped."""
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end]
-    return "".join(IN_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
-
-
-def writes_every_character() -> bool:
-    """Whether standard output can encode all of Unicode."""
-    return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
-
-
-Command = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Question:
-    """The data and the model a command is about."""
-
-    file: Annotated[str, typer.Argument(help="CSV (gzipped or not) or Parquet; - is standard input.", metavar="FILE")]
-    target: Annotated[str, typer.Option(help="Column to predict.")]
-    model: Annotated[
-        str,
-        typer.Option(
-            help="tree, knn, linear, polynomial, ridge, lasso, elastic-net, logistic, svm, linear-svm, forest, "
-            "extra-trees, bagging, boosting, hist-boosting, adaboost, kernel-ridge, pls, naive-bayes, discriminant, "
-            "network, constant, or the dotted path of a class."
-        ),
-    ] = "tree"
-    set: Annotated[list[str] | None, typer.Option("--set", help="Parameter of the model, name=value.")] = None
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None
-    groups: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None
-    weights: Annotated[str | None, typer.Option(help="Column with one weight per row.")] = None
-    positive: Annotated[str | None, typer.Option(help="Class to tell from all others.")] = None
-    task: Annotated[str | None, typer.Option(help="classification or regression; by default the target decides.")] = (
-        None
-    )
-    scale: Annotated[bool, typer.Option("--scale", help="Standardise columns inside the pipeline.")] = False
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0
-    jobs: Annotated[int | None, typer.Option(help="Workers; the answer does not depend on it.")] = None
-    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but the answer.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False
-
-
-CRITERION = Annotated[
-    str, typer.Option(help="How the error is estimated: permutation, kfold, loo, 632+, …; settings as in kfold:cv=5.")
-]
-CRITERIA = Annotated[str, typer.Option(help="Criteria, separated by commas.")]
-GRID = Annotated[
-    list[str] | None,
-    typer.Option(help="Values of a parameter: name=2:50, name=2:50:4, name=a,b,c or name=0.01..100 (logarithmic)."),
-]
-RULE = Annotated[str, typer.Option(help="minimum, one-standard-error, first-local-minimum, penalized, percentile …")]
-LOSS = Annotated[str | None, typer.Option(help="zero-one, squared, absolute, log, or a scikit-learn scorer.")]
+OUTPUTS, INPUTS = ("report", "plot", "store"), ("script", "file")
 PICTURES = (".png", ".svg", ".pdf")
-PLOT = Annotated[str | None, typer.Option(help="Write a picture: png, svg or pdf.", metavar="FILE")]
-REPORT = Annotated[str | None, typer.Option(help="Write a report, one HTML file.", metavar="FILE")]
 
 
-def with_options_of(record: type, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
-    """Decorator of a command whose first parameter is a record: the record's fields become its options.
+class Session:
+    """The options of a command by the names that the library has for them, with the data, and the learner if any.
 
-    Fields named in `without` keep their defaults.
+    Attributes
+    ----------
+    given : what functions of the library may be given, by name.
+    facts : what was asked, in plain values with stable names.
     """
 
-    def decorate(function: Command) -> Command:
-        own = dict(list(inspect.signature(function, eval_str=True).parameters.items())[1:])
-        shared = {name: option for name, option in _parameters(record).items() if name not in without}
-
-        def command(**given: Any) -> Any:
-            question = record(**{name: given[name] for name in shared})
-            return function(question, **{name: given[name] for name in own})
-
-        required = [p for p in shared.values() if p.default is inspect.Parameter.empty]
-        optional = [p for p in shared.values() if p.default is not inspect.Parameter.empty]
-        ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*required, *own.values(), *optional)]
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__annotations__ = {p.name: p.annotation for p in ordered}
-        command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-        return command
-
-    return decorate
-
-
-def _parameters(record: type) -> dict[str, inspect.Parameter]:
-    hints = get_type_hints(record, include_extras=True)
-    return {
-        f.name: inspect.Parameter(
-            f.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if f.default is MISSING else f.default,
-            annotation=hints[f.name],
-        )
-        for f in fields(record)
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class Session:
-    """A question with its data read and its learner made."""
-
-    question: Question
-    data: PreparedTable
-    learner: Learner
-
-    @classmethod
-    def of(cls, question: Question) -> Session:
-        """Read the file, divide the table into inputs and target, and make the learner."""
+    def __init__(self, command: str, asked: Mapping[str, Any]) -> None:
+        from outsample.cli.grammar import criteria_of, criterion_of
         from outsample.cli.models import learner_for
+        from outsample.cli.tables import PreparedTable, read_table
+        from outsample.running.progress import silent
 
-        data, say = prepared_data(question), messenger(question.quiet)
-        learner = learner_for(question.model, data, scale=question.scale, say=say).with_settings(question.set)
-        return cls(question, data, learner)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments that the functions of the library take under the same names."""
-        asked = self.question
-        more: dict[str, Any] = {"groups": self.data.groups, "n_jobs": asked.jobs, "random_state": asked.seed}
-        if asked.quiet:
-            from outsample.running.progress import silent
-
-            more["progress"] = silent
-        return more
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What was asked, in plain values with stable names."""
-        asked = self.question
-        return {
-            "file": asked.file,
+        check_outputs([asked[name] for name in INPUTS if name in asked], {name: asked.get(name) for name in OUTPUTS})
+        self.command, self.asked = command, asked
+        about = {name: asked.get(name) for name in ("groups", "weights", "positive", "task")}
+        self.data = PreparedTable.of(
+            read_table(asked["file"]), asked["target"], drop=asked["drop"] or (), say=self.say, **about
+        )
+        data = {"X": self.data.X, "y": self.data.y, "groups": self.data.groups, "sample_weight": self.data.weight}
+        read = {"criterion": criterion_of, "criteria": criteria_of}
+        self.given = dict(asked) | data | {name: read[name](asked[name]) for name in read if name in asked}
+        if asked["quiet"]:
+            self.given["progress"] = silent
+        self.facts = {
+            "file": asked["file"],
             "rows": len(self.data.y),
             "columns": self.data.X.shape[1],
             "target": self.data.target,
             "task": self.data.task,
-            "model": asked.model,
-            "seed": asked.seed,
+            "model": asked.get("model"),
+            "seed": asked["random_state"],
         }
+        self.names: Callable[[Any], dict[str, Any]] = dict
+        if "model" in asked:
+            learner = learner_for(asked["model"], self.data, scale=asked["scale"], say=self.say)
+            self.learner = learner.with_settings(asked["set"])
+            self.given["estimator"], self.names = self.learner.estimator, self.learner.short_names
 
-
-def prepared_data(question: Question) -> PreparedTable:
-    """The file as inputs, target, groups and weights."""
-    from outsample.cli.files import read_table
-    from outsample.cli.preparation import PreparedTable
-
-    return PreparedTable.of(
-        read_table(question.file),
-        question.target,
-        drop=question.drop or (),
-        groups=question.groups,
-        weights=question.weights,
-        positive=question.positive,
-        task=question.task,
-        say=messenger(question.quiet),
-    )
-
-
-def messenger(quiet: bool) -> Say:
-    """A function that prints a sentence on standard error, or nothing."""
-
-    def say(sentence: str) -> None:
-        if not quiet:
+    def say(self, sentence: str) -> None:
+        """Print a sentence on standard error, unless nothing but the answer is wanted."""
+        if not self.asked["quiet"]:
             print(f"outsample: {sentence}", file=sys.stderr)
 
-    return say
+    def call(self, function: Callable[..., Any], **more: Any) -> Any:
+        """What a function of the library answers, given all that it has a parameter for."""
+        given = self.given | more
+        return function(**{name: given[name] for name in inspect.signature(function).parameters if name in given})
 
-
-def tell(session: Session, command: str, result: Any, answer: Mapping[str, Any], more: Sequence[str] = ()) -> None:
-    """Print the answer, as text with `more` lines below, or as JSON."""
-    if session.question.json:
-        from outsample import __version__
-
-        print(as_json({"command": command, "version": __version__, "asked": session.facts} | dict(answer)))
-    else:
+    def tell(self, found: Any, said: Mapping[str, Any], more: Sequence[str] = ()) -> None:
+        """Write the picture and the report where files are named, and print the answer as text or as JSON."""
+        from outsample.curve.risk_curve import plain
         from outsample.view.content import in_terminal
 
-        print("\n".join([in_terminal(result), *more]))
+        self._write(found)
+        if self.asked["json"]:
+            from outsample import __version__
+
+            unicode = (sys.stdout.encoding or "ascii").lower().startswith("utf")
+            whole = {"command": self.command, "version": __version__, "asked": self.facts} | dict(said)
+            print(json.dumps(plain(whole), indent=2, ensure_ascii=not unicode, allow_nan=False))
+        else:
+            print("\n".join([str(found) if self.command == "audit" else in_terminal(found), *more]))
+
+    def _write(self, found: Any) -> None:
+        if self.asked["plot"] is not None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(8, 5.5), layout="constrained")
+            found.plot(ax=figure.subplots())
+            figure.savefig(self.asked["plot"], dpi=150)
+        if self.asked["report"] is not None:
+            from outsample.view.page import write_report
+
+            more = {"asked": self.facts, "call": shlex.join(["outsample", *sys.argv[1:]])}
+            grouped = self.data.groups is not None
+            write_report(found, self.asked["report"], X=self.data.X, y=self.data.y, grouped=grouped, **more)
 
 
-def as_json(values: object) -> str:
-    """Strict JSON; numbers that JSON cannot write are null."""
-    return json.dumps(_plain(values), indent=2, ensure_ascii=not writes_every_character(), allow_nan=False)
-
-
-def _plain(value: object) -> object:
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
-def typed_command() -> str:
-    """The command as it was typed, quoted for a shell."""
-    return shlex.join(["outsample", *sys.argv[1:]])
-
-
-def check_outputs(inputs: Sequence[str], **outputs: str | None) -> None:
+def check_outputs(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
     """Raise ValueError for outputs that cannot be written, or that are an input or one another, before any work.
 
     Parameters

@@ -358,7 +358,7 @@ class RiskCurve:
             {"params": params} | {name: float(values[i]) for name, values in numbers.items()}
             for i, params in enumerate(self.params)
         ]
-        return json.dumps(_plain(about | {"models": models}), allow_nan=False)
+        return json.dumps(plain(about | {"models": models}), allow_nan=False)
 
     def __repr__(self) -> str:
         return f"<RiskCurve of {len(self)} models: {self.loss.name} by {self.criterion}, {self.n_fits} fits>"
@@ -424,13 +424,13 @@ def _cut_apart(texts: list[str], most: int = 34) -> list[str]:
     return cut if len(set(cut)) == len(set(texts)) else texts
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it; estimators and the like as they are printed."""
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: what is no number is null, estimators and the like are as they are printed."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
