@@ -7,10 +7,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from scipy import stats
-
 from outsample.checks import one_of, probability
-from outsample.curve.intervals import shaped_interval
+from outsample.curve.intervals import hoeffding_radius, quantile, shaped_interval
 from outsample.curve.result import Result
 from outsample.running.arrays import Floats
 
@@ -157,8 +155,8 @@ class ErrorEstimate(Result):
         rows = self.n_samples if self.rows_behind is None else self.rows_behind
         units = rows if self.n_groups is None else min(rows, self.n_groups)
         rows, units = rows / self.variance_factor, units / self.variance_factor
-        quantile = _quantile(0.5 + level / 2, self._freedom)
-        return shaped_interval(self.out_sample, error, quantile, self.limits, rows, units)
+        times = quantile(0.5 + level / 2, self._freedom)
+        return shaped_interval(self.out_sample, error, times, self.limits, rows, units)
 
     @property
     def _freedom(self) -> float | None:
@@ -179,11 +177,11 @@ class ErrorEstimate(Result):
                 'method "hoeffding" needs independent held-out losses in [0, 1]; use criterion "holdout" with '
                 'zero-one loss, or method "normal"'
             )
-        return math.sqrt(math.log(2 / delta) / (2 * self.held_out))
+        return hoeffding_radius(self.held_out, delta)
 
     def _normal(self, level: float) -> float:
         error = math.hypot(self._known_standard_error, self.monte_carlo_error or 0.0)
-        return _quantile(0.5 + level / 2, self._of_groups(self.freedom)) * error
+        return quantile(0.5 + level / 2, self._of_groups(self.freedom)) * error
 
     @property
     def _known_standard_error(self) -> float:
@@ -255,12 +253,6 @@ class ErrorEstimate(Result):
             ("fits", str(self.n_fits)),
             ("seconds", numeral(self.seconds, 3)),
         ]
-
-
-def _quantile(probability: float, freedom: float | None) -> float:
-    if freedom is None:
-        return float(stats.norm.ppf(probability))
-    return float(stats.t.ppf(probability, freedom))
 
 
 def interval_of(estimate: ErrorEstimate) -> tuple[float, float] | None:

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from outsample.checks import one_of, probability
 from outsample.curve.error_estimate import ErrorEstimate, numeral
+from outsample.curve.intervals import exact_interval, hoeffding_radius, inside, logit_interval
 from outsample.running.arrays import Floats
 
 METHODS = ("exact", "normal", "logit", "bootstrap", "hoeffding")
-
-# A score nearer than this to an end of its range is at the end, but for rounding.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +82,7 @@ class Evaluation(ErrorEstimate):
     def _exact_interval(self, level: float) -> tuple[float, float]:
         if self.method != "exact":
             raise self._refusal("exact", "zero-one loss", self.method)
-        n, tail = self.effective_n, (1 - level) / 2
-        # A count that is not whole only by rounding is taken as whole: 3/7 · 7.
-        wrong = self.out_sample * n
-        wrong = round(wrong) if abs(wrong - round(wrong)) < 1e-9 * max(1.0, n) else wrong
-        low = 0.0 if wrong == 0 else float(stats.beta.ppf(tail, wrong, n - wrong + 1))
-        high = 1.0 if wrong == n else float(stats.beta.ppf(1 - tail, wrong + 1, n - wrong))
-        return low, high
+        return exact_interval(self.out_sample, self.effective_n, level)
 
     def _normal_interval(self, level: float) -> tuple[float, float]:
         if self.standard_error is None or not self.freedom:
@@ -103,16 +95,11 @@ class Evaluation(ErrorEstimate):
     def _logit_interval(self, level: float) -> tuple[float, float]:
         if self.method != "logit":
             raise self._refusal("logit", "scores with a least and a greatest value", self.method)
-        least, greatest = self.limits
-        width = greatest - least
-        share = (self.out_sample - least) / width
-        if ROUNDING < share < 1 - ROUNDING:
-            half = (self._normal_interval(level)[1] - self.out_sample) / width / (share * (1 - share))
-            low, high = special.expit(special.logit(share) + np.array([-half, half])).tolist()
-        else:
-            beyond = 1 - ((1 - level) / 2) ** (1 / self.effective_n)
-            low, high = (0.0, beyond) if share < 0.5 else (1 - beyond, 1.0)
-        return least + low * width, least + high * width
+        width = self.limits[1] - self.limits[0]
+        share = (self.out_sample - self.limits[0]) / width
+        half = (self._normal_interval(level)[1] - self.out_sample) / width if inside(share) else 0.0
+        low, high = logit_interval(share, half, self.effective_n, level)
+        return self.limits[0] + low * width, self.limits[0] + high * width
 
     def _bootstrap_interval(self, level: float) -> tuple[float, float]:
         if self.bags is None or not self.freedom:
@@ -125,7 +112,7 @@ class Evaluation(ErrorEstimate):
     def _hoeffding_interval(self, level: float) -> tuple[float, float]:
         if self.span is None:
             raise self._refusal("hoeffding", "independent losses in a bounded range", self.method)
-        half = self.span * math.sqrt(math.log(2 / (1 - level)) / (2 * self.effective_n))
+        half = self.span * hoeffding_radius(self.effective_n, 1 - level)
         return self.out_sample - half, self.out_sample + half
 
     def _refusal(self, method: str, needs: str, instead: str) -> ValueError:

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from outsample.losses.base import weighted_mean
 from outsample.running.arrays import Array, Floats, chunks
@@ -82,6 +82,41 @@ def telling_rows(apart: Floats) -> Floats:
 def lengthening(telling: Floats, level: float) -> Floats:
     """Student's quantile over the normal one for means that so few rows decide, (pairs,)."""
     return np.asarray(stats.t.ppf(level, np.maximum(1.0, telling - 1)) / stats.norm.ppf(level))
+
+
+def quantile(probability: float, freedom: float | None) -> float:
+    """Of Student's distribution, or of the normal one where degrees of freedom are None."""
+    return float(stats.norm.ppf(probability) if freedom is None else stats.t.ppf(probability, freedom))
+
+
+def hoeffding_radius(n: float, delta: float) -> float:
+    """√(ln(2/δ)/(2n)): how far the mean of n losses in [0, 1] may be from its expectation but for probability δ."""
+    return math.sqrt(math.log(2 / delta) / (2 * n))
+
+
+def exact_interval(share: float, n: float, level: float) -> tuple[float, float]:
+    """The interval of Clopper & Pearson (1934) for a share of n rows."""
+    wrong, tail = share * n, (1 - level) / 2
+    # A count that is not whole only by rounding is taken as whole: 3/7 · 7.
+    wrong = round(wrong) if abs(wrong - round(wrong)) < 1e-9 * max(1.0, n) else wrong
+    low = 0.0 if wrong == 0 else float(stats.beta.ppf(tail, wrong, n - wrong + 1))
+    high = 1.0 if wrong == n else float(stats.beta.ppf(1 - tail, wrong + 1, n - wrong))
+    return low, high
+
+
+def inside(share: float) -> bool:
+    """Whether a share is neither 0 nor 1, but for rounding."""
+    return 1e-12 < share < 1 - 1e-12
+
+
+def logit_interval(share: float, half: float, n: float, level: float) -> tuple[float, float]:
+    """Symmetric in log(s/(1 − s)) for a share s known to ± half; where it is 0 or 1, that of no error in n rows."""
+    if inside(share):
+        by = half / (share * (1 - share))
+        low, high = special.expit(special.logit(share) + np.array([-by, by])).tolist()
+        return low, high
+    beyond = 1 - ((1 - level) / 2) ** (1 / n)
+    return (0.0, beyond) if share < 0.5 else (1 - beyond, 1.0)
 
 
 def shaped_interval(
