@@ -54,6 +54,7 @@ from outsample.questions.compare import Comparison as Comparison
 from outsample.questions.compare import compare as compare
 from outsample.questions.compare_models import ModelComparison as ModelComparison
 from outsample.questions.compare_models import compare_models as compare_models
+from outsample.questions.complexity import effective_parameters as effective_parameters
 from outsample.questions.complexity import expected_discrepancy as expected_discrepancy
 from outsample.questions.complexity import gaussian_complexity as gaussian_complexity
 from outsample.questions.complexity import label_bootstrap_complexity as label_bootstrap_complexity
@@ -61,7 +62,6 @@ from outsample.questions.complexity import maximal_discrepancy as maximal_discre
 from outsample.questions.complexity import multiplier_complexity as multiplier_complexity
 from outsample.questions.complexity import permutation_complexity as permutation_complexity
 from outsample.questions.complexity import rademacher_complexity as rademacher_complexity
-from outsample.questions.effective_parameters import effective_parameters as effective_parameters
 from outsample.questions.estimate import estimate as estimate
 from outsample.questions.evaluate import evaluate as evaluate
 from outsample.questions.learning_curve import LearningCurve as LearningCurve
