@@ -27,7 +27,6 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.tree import DecisionTreeClassifier
 
 import outsample
-from outsample import cli
 from outsample.cli.grammar import values_of
 from outsample.cli.main import OncePerSentence
 
@@ -38,20 +37,6 @@ def installed(*arguments, given=None, cwd=None):
     """The installed command: (exit code, standard output, standard error)."""
     done = subprocess.run([COMMAND, *arguments], input=given, capture_output=True, cwd=cwd, timeout=120)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """The same command without a new process."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["outsample", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +127,15 @@ def test_test_against_python(command, tables):
     ours = outsample.permutation_test(DecisionTreeClassifier(max_leaf_nodes=2), *IRIS, n_draws=49, random_state=0)
     said = json.loads(out)["test"]
     assert (code, said["pvalue"], said["statistic"]) == (0, ours.pvalue, ours.statistic)
+
+
+@pytest.mark.parametrize("question", ["estimate", "select", "models", "compare", "test"])
+@pytest.mark.parametrize("word", ["--scoring", "--loss"])
+def test_every_command_is_told_what_to_judge_by_in_one_word(command, tables, question, word):
+    grid = ("--grid", "max_depth=1:2") if question == "select" else ()
+    code, out, err = command(question, tables / "iris.csv", "--target", "species", *grid, word, "accurace")
+    assert (code, out) == (2, "")
+    assert "'accurace' is unknown" in err
 
 
 def test_test_of_a_full_tree_in_sample_says_that_it_is_blind(command, tables):

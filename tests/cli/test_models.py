@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -14,21 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import outsample
-from outsample import cli
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """(exit code, standard output, standard error) of a command, without a new process."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["outsample", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code, said.out, said.err
-
-    return run
 
 
 @pytest.fixture(scope="module")
