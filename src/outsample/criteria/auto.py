@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -61,8 +60,11 @@ class Auto(Criterion):
     ==================================================================  ================================================
     learner                                                             what is taken
     ==================================================================  ================================================
-    nearest neighbours, linear smoothers, naive Bayes, discriminants,   `LeaveOneOut`: exact, from one fit; `Race` where
-    Gaussian processes; neighbours and ridge behind a scaler too        rows in doubt would take more fits than folds
+    nearest neighbours (behind a scaler too), linear smoothers,         `LeaveOneOut`: exact, from one fit; `Race` where
+    Gaussian processes, linear discriminants, Gaussian, multinomial     the table and its labels are ill-posed
+    and Bernoulli naive Bayes
+    centroids, quadratic discriminants, complement and categorical      `CrossValidation`: five folds, exact from sums
+    naive Bayes, ridge behind a scaler                                  over rows
     forests and bags that draw rows, of 30 trees or more; not by log    `OutOfBag`: one fit; several settings `Race`
     loss                                                                over their number of trees, judged out of bag
     penalised linear models (logistic, lasso, Poisson, …)               `ApproximateLeaveOneOut`: one fit per setting,
@@ -196,7 +198,7 @@ class Auto(Criterion):
                 f"{problem.loss.name} ranks rows, which takes what one model says of several",
             )
         if _knows_left_out(problem):
-            return self.race_taken, "rows left out would take more fits of scikit-learn than folds do"
+            return self.race_taken, "these labels are nearly ill-posed, and rows left out would take a fit each"
         if _votes_without_limit(problem):
             return self.race_taken, f"trees that did not see a row tell too little of its {problem.loss.name}"
         if step_that_reads_y(problem.path.estimator) is not None:
@@ -213,10 +215,9 @@ class Auto(Criterion):
         if curve.criterion == OutOfBag.name:
             return OutOfBag(), 1
         if curve.criterion in (LeaveOneOut.name, ApproximateLeaveOneOut.name):
-            design, exact = problem.design, curve.criterion == LeaveOneOut.name
-            if design.abilities.leaves_out:
-                of_rows = math.ceil(design.fits_of_rows_left_out(problem.y, problem.response))
-                return LeaveOneOut(), design.fits_per_draw + of_rows
+            exact = curve.criterion == LeaveOneOut.name
+            if problem.design.knows_rows_left_out(problem.y, problem.response):
+                return LeaveOneOut(), problem.design.fits_per_draw
             return (LeaveOneOut(), problem.n_samples) if exact else (APPROXIMATE, 1 + REFITS)
         on_one_path = self.on_one_path(problem, len(curve)) if curve.criterion == RowsAndLabels.name else None
         if on_one_path is not None:
@@ -225,7 +226,8 @@ class Auto(Criterion):
         assert table is not None
         assert table.fold is not None
         n_folds = int(table.fold.max()) + 1
-        return CrossValidation(n_folds, shuffle=True, pooled=table.fold_risks is None), n_folds
+        planned = problem.design.fits_per_draw if problem.design.abilities.leaves_out else n_folds
+        return CrossValidation(n_folds, shuffle=True, pooled=table.fold_risks is None), planned
 
     def on_one_path(self, problem: Problem, n_models: int) -> RowsAndLabels | None:
         """The criterion for so many models that come off one fit; None where they are too few for its fits."""
@@ -241,13 +243,18 @@ class Auto(Criterion):
         on_one_path, one_fit = self.on_one_path(problem, len(problem.path)), "one fit for each fold has all models"
         lines: list[tuple[Callable[[Problem], bool], Criterion, str]] = [
             (_leaves_out, LeaveOneOut(), "one fit tells exactly what would be predicted for rows left out"),
+            (
+                _leaves_folds_out,
+                CrossValidation(min(FOLDS, problem.n_samples), shuffle=True, pooled=True),
+                "sums over rows tell exactly what would be predicted for folds left out",
+            ),
             (tells_out_of_bag, OutOfBag(), "trees tell about the rows that they did not see, from one fit per setting"),
             (_approximates, APPROXIMATE, "Newton steps from one fit per setting leave a row out"),
             (_one_fit, CrossValidation(min(FOLDS, problem.n_samples), shuffle=True, pooled=True), one_fit),
         ]
         if on_one_path is not None:
             enough = f"one fit has all models, and {on_one_path.episodes} of them are enough"
-            lines.insert(3, (_one_fit_to_classes, on_one_path, enough))
+            lines.insert(4, (_one_fit_to_classes, on_one_path, enough))
         return lines
 
 
@@ -261,7 +268,7 @@ def _note(criterion: Criterion, why: str) -> str:
 
 
 def _leaves_out(problem: Problem) -> bool:
-    """Whether left-out predictions are exact and free, or take no more fits than folds would."""
+    """Whether left-out predictions of single rows are exact and free."""
     if not _knows_left_out(problem):
         return False
     if problem.loss.ranks:
@@ -269,12 +276,16 @@ def _leaves_out(problem: Problem) -> bool:
         fold = splits.fold_of_rows(problem.n_samples)
         return fold is not None and left_out_predictions(problem, fold) is not None
     with one_blas_thread:
-        fits = problem.design.fits_of_rows_left_out(problem.y, problem.response) + problem.design.fits_per_draw
-    return fits <= FOLDS * len(problem.path)
+        return problem.design.knows_rows_left_out(problem.y, problem.response)
+
+
+def _leaves_folds_out(problem: Problem) -> bool:
+    """Whether left-out predictions are exact for folds, at the cost of a sum each."""
+    return _knows_left_out(problem) and problem.design.abilities.leaves_folds_out_only
 
 
 def _knows_left_out(problem: Problem) -> bool:
-    """Whether left-out predictions are exact, and free but for rows in doubt."""
+    """Whether left-out predictions are exact."""
     try:
         return problem.design.abilities.leaves_out
     except (ValueError, TypeError):

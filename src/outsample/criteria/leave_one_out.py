@@ -28,12 +28,12 @@ FOLDS_OF_RANKS = 10
 class LeaveOneOut(RowCriterion):
     """Every row, or a random few, is predicted by models fitted to all the others.
 
-    Exact and without refitting for linear smoothers, nearest neighbours, naive Bayes and discriminant analysis. With
-    sample weights the losses of the left-out rows are weighted. A scorer that judges a whole set judges all left-out
-    predictions together; each row then has that score and its influence on it in place of a loss. One that ranks rows,
-    such as the area under the ROC curve, cannot: without a row its own class is rarer, so that every row would be
-    ranked against its class. It is the mean over ten stratified folds in place of single rows, exact and without
-    refitting for the same learners.
+    Exact and without refitting for linear smoothers, nearest neighbours, naive Bayes and discriminant analysis, unless
+    the table is ill-posed. With sample weights the losses of the left-out rows are weighted. A scorer that judges a
+    whole set judges all left-out predictions together; each row then has that score and its influence on it in place of
+    a loss. One that ranks rows, such as the area under the ROC curve, cannot: without a row its own class is rarer, so
+    that every row would be ranked against its class. It is the mean over ten stratified folds in place of single rows,
+    exact and without refitting for the same learners.
 
     Estimates the error of a model fitted to n − 1 rows. `standard_error` is the standard deviation of the n losses
     over √n. It takes the losses as independent; they are nearly so for stable learners, and the interval then covers

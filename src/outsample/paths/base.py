@@ -236,6 +236,7 @@ class Abilities:
     smoother : every fit is linear in y, and `smoother` gives the leverages (regression only).
     groups : `grouped` gives the answers to groups of rows that all models answer alike (classification only).
     leaves_out : `left_out_predictions` predicts rows left out without refitting.
+    leaves_folds_out_only : it does so from sums over the other folds, which costs as much for a row as for a fold.
     scores : `scores` asks each fitted model for its own score.
     coefficients : models are linear, and `fitted_coefficients` gives their coefficients on the columns of `table`.
     row_blocks : `fitted_blocks` and `left_out_blocks` answer for a few rows at a time.
@@ -247,6 +248,7 @@ class Abilities:
     groups: bool = False
     smoother: bool = False
     leaves_out: bool = False
+    leaves_folds_out_only: bool = False
     scores: bool = False
     coefficients: bool = False
     row_blocks: bool = False
@@ -339,9 +341,9 @@ class Design(ABC):
         """
         return None
 
-    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
-        """How many fits of single models `left_out_predictions` of single rows takes all the same, about."""
-        return 0.0
+    def knows_rows_left_out(self, y: Array, response: str = "predict") -> bool:
+        """Whether `left_out_predictions` has a shortcut for single rows and these labels."""
+        return self.abilities.leaves_out and not self.abilities.leaves_folds_out_only
 
     def fitted_coefficients(self, y: Array) -> Iterator[tuple[Floats, Floats]]:
         """(coefficients (K, p), constants (K,)) of each model after fitting y, on the columns of `table`.
@@ -362,8 +364,12 @@ class Design(ABC):
         raise TypeError(f"{type(self).__name__} has no answers for a few rows at a time")
 
     def leaves_out_behind(self, scaler: StandardScaler) -> bool:
-        """Whether `left_out_behind` has a shortcut, at least for rows left out one by one."""
+        """Whether `left_out_behind` has a shortcut."""
         return False
+
+    def leaves_rows_out_behind(self, scaler: StandardScaler) -> bool:
+        """Whether it costs little for single rows too."""
+        return self.leaves_out_behind(scaler)
 
     def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
         """`left_out_predictions` where a scaler has made X, which is fitted anew to the rows of all other folds.

@@ -38,10 +38,10 @@ _LIGHTGBM = {"n_estimators": "boosters:LightGBMPath"}
 _XGBOOST = {"n_estimators": "boosters:XGBoostPath"}
 _CATBOOST = dict.fromkeys(("iterations", "n_estimators", "num_trees", "num_boost_round"), "boosters:CatBoostPath")
 
-_COUNTS = {"alpha": "generative.counted_bayes:CountedBayesPath"}
+_COUNTS = {"alpha": "generative.counts:CountedBayesPath"}
 _QUADRATIC = {
-    "reg_param": "generative.quadratic_discriminants:QuadraticDiscriminantPath",
-    "shrinkage": "generative.quadratic_discriminants:QuadraticDiscriminantPath",
+    "reg_param": "generative.discriminants:QuadraticDiscriminantPath",
+    "shrinkage": "generative.discriminants:QuadraticDiscriminantPath",
 }
 
 FAST_PATHS: dict[str, dict[str, str]] = {
@@ -80,12 +80,12 @@ FAST_PATHS: dict[str, dict[str, str]] = {
     "sklearn.naive_bayes.MultinomialNB": _COUNTS,
     "sklearn.naive_bayes.ComplementNB": _COUNTS,
     "sklearn.naive_bayes.BernoulliNB": _COUNTS,
-    "sklearn.naive_bayes.CategoricalNB": {"alpha": "generative.counted_bayes:CategoricalBayesPath"},
+    "sklearn.naive_bayes.CategoricalNB": {"alpha": "generative.counts:CategoricalBayesPath"},
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": {
-        "shrinkage": "generative.linear_discriminants:LinearDiscriminantPath"
+        "shrinkage": "generative.discriminants:LinearDiscriminantPath"
     },
     "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": _QUADRATIC,
-    "sklearn.neighbors.NearestCentroid": {"shrink_threshold": "generative.centroids:NearestCentroidPath"},
+    "sklearn.neighbors.NearestCentroid": {"shrink_threshold": "generative.discriminants:NearestCentroidPath"},
     "lightgbm.sklearn.LGBMClassifier": _LIGHTGBM,
     "lightgbm.sklearn.LGBMRegressor": _LIGHTGBM,
     "xgboost.sklearn.XGBClassifier": _XGBOOST,

@@ -279,7 +279,14 @@ class _PipelineDesign(Design):
     def abilities(self) -> Abilities:
         own = self._last.abilities
         leaves_out = own.leaves_out and (self._stateless or self._rescales)
-        return replace(own, leaves_out=leaves_out, scores=False, row_blocks=own.row_blocks and self._stateless)
+        rows_too = self._stateless or (self._scaler is not None and self._last.leaves_rows_out_behind(self._scaler))
+        return replace(
+            own,
+            leaves_out=leaves_out,
+            leaves_folds_out_only=own.leaves_folds_out_only or not rows_too,
+            scores=False,
+            row_blocks=own.row_blocks and self._stateless,
+        )
 
     @property
     def _rescales(self) -> bool:
@@ -316,8 +323,10 @@ class _PipelineDesign(Design):
             answers[:, inside] = self._refit(y, inside, response)
         return answers
 
-    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
-        return self._last.fits_of_rows_left_out(y, response) if self._stateless else 0.0
+    def knows_rows_left_out(self, y: Array, response: str = "predict") -> bool:
+        if self._stateless:
+            return self._last.knows_rows_left_out(y, response)
+        return super().knows_rows_left_out(y, response)
 
     def fitted_blocks(self, y: Array, models: slice = slice(None)) -> RowBlocks:
         return self._last.fitted_blocks(y, models)

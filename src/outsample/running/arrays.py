@@ -6,7 +6,9 @@ few models at a time, all steps but the first find their numbers in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -27,3 +29,11 @@ def chunks(array: Array) -> Iterator[slice]:
     length = len(array)
     step = max(1, NUMBERS_AT_ONCE * length // max(1, array.size))
     return (slice(start, start + step) for start in range(0, length, step))
+
+
+def sums_of_others(parts: Sequence[Any]) -> list[Any]:
+    """For each of two or more parts, what adds up, the sum of all others; nothing is subtracted, no digits are lost."""
+    before = list(accumulate(parts, add))[:-1]
+    after = list(accumulate(reversed(parts), add))[-2::-1]
+    both = [one + other for one, other in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *both, before[-1]]

@@ -1,118 +1,149 @@
 """What all generative classifiers share: statistics in, scores of classes, answers of every model out.
 
-The answers of a row that is left out come from the statistics of all rows minus its own, or minus those of its fold.
-Where too few digits would be left, where classes are as good as tied, and where a training set lacks a class,
-scikit-learn refits the models concerned to the rows concerned.
+The answers of a fold that is left out come from the statistics of the other folds, and those of single rows, where a
+formula is known, from the statistics of all rows. Labels for which these are ill-posed, because a covariance matrix is
+nearly singular or a row holds nearly all of a sum, have scores that are not numbers, and all models are refitted.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
+from sklearn.utils import check_array
 
-from outsample.data.learners import FitError
 from outsample.data.tables import Table, n_rows, rows
-from outsample.paths.base import Abilities, Design, Path, confusion_shares
-from outsample.paths.refit import MixedDesign, RefitPath
-from outsample.running.arrays import Array, Bools, Floats, Rows
+from outsample.paths.base import Abilities, Design, GridPath, confusion_shares
+from outsample.paths.generative.statistics import Statistics
+from outsample.paths.refit import RefitPath
+from outsample.running.arrays import Array, Floats, Rows
 
-# Scores of two classes that differ by less than this share of them are tied: which one wins is a matter of rounding.
-TIED = 1e-11
-# Probabilities need the difference of two scores to ten digits after the point; larger scores do not have them.
-LARGEST_SCORE = 1e5
-# Beyond this difference of scores the smaller probability is zero to all digits wanted.
-DECIDED = 40.0
 # Numbers of a block of scores or of the table that are worked on at once.
 NUMBERS_AT_ONCE = 2**16
-# Rows that are asked whether leaving them out takes fits, where there are more.
-ROWS_ASKED = 200
-# Where every model must be refitted to more than this share of the folds, nothing is won by the others.
+# Where more than this share of the folds hold all rows of some class, nothing is won by the others.
 MOST_REFITTED = 0.25
+# Share of a sum that removing a row must leave, for ten digits of it; what is less than the second is rounding.
+LEAST_SHARE, ROUNDING = 1e-5, 1e-12
+
+Scorer = Callable[[Any], Floats]
+"""Rows as the models read them → scores of the classes, the larger the better, (models, K, rows)."""
+LeftOutScorer = Callable[[Any, Array, Floats], Floats]
+"""(rows, their classes, their weights) → the same, each row left out."""
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of classes, the larger the better, and where they cannot be trusted.
-
-    Attributes
-    ----------
-    values : (models, K, rows).
-    doubt : (models, rows) or what broadcasts to it, True where scikit-learn must be asked.
-    alike : the same, True where classes have the same parameters, so that the first one wins.
-    """
-
-    values: Floats
-    doubt: Bools
-    alike: Bools = field(default_factory=lambda: np.zeros((1, 1), bool))
-
-
-Scorer = Callable[[Any], Scores]
-"""Some of the rows, a slice or their numbers → their scores."""
-
-
-class ClassModels(ABC):
-    """The models along one parameter of a generative classifier, bound to one table.
+class ClassModels:
+    """The models along one parameter of a generative classifier, known from sums over rows; picklable.
 
     Attributes
     ----------
-    table : X as the models read it.
-    n_models, n_classes : sizes.
-    whole : whether the table has all rows of the statistics that the models are asked about.
+    n_models, n_columns : sizes.
+    priors : (K,) or None for the shares of the classes.
+    sum_to_one : whether given priors must.
+    binary_link : whether probabilities of two classes are the logistic function of the difference of their scores.
+    leaves_rows_out : whether `left_out_scorer` is known.
     """
 
-    table: Any
     n_models: int
-    n_classes: int
-    whole: bool = True
-    binary_link: bool = False
-    """Whether probabilities of two classes are the logistic function of the difference of their scores."""
+    n_columns: int
+    priors: Any = None
+    sum_to_one: ClassVar[bool] = True
+    binary_link: ClassVar[bool] = False
+    leaves_rows_out: ClassVar[bool] = False
 
     @abstractmethod
-    def read(self, X_new: Table) -> Any:
-        """New rows as the models read them; None where only scikit-learn can tell what to do with them."""
-
-    def with_rows(self, rows: Any) -> Self:
-        """The same models about some of many rows, (rows, p), of which the statistics are known."""
-        some = copy(self)
-        some.table, some.whole = rows, False
-        return some
+    def read(self, X: Table) -> Any:
+        """Rows as the models read them; None where only scikit-learn can tell what to do with them."""
 
     @abstractmethod
-    def statistics(self, table: Any, codes: Array, weight: Floats | None) -> Any:
+    def statistics(self, table: Any, codes: Array, n_classes: int, weight: Floats | None) -> Any:
         """The sufficient statistics of some rows."""
 
     @abstractmethod
-    def scorer(self, statistics: Any, table: Any, response: str) -> Scorer:
-        """Scores of the rows of a table by the models with these statistics."""
+    def scorer(self, statistics: Any, response: str) -> Scorer:
+        """Scores by the models with these statistics; not numbers where the models are ill-posed."""
+
+    def left_out_scorer(self, statistics: Any, response: str) -> LeftOutScorer:
+        """Scores of rows by the models without each of them, `statistics` being those of all rows."""
+        raise TypeError(f"{type(self).__name__} leaves out folds only")
+
+    def learned(self, model: Any, statistics: Any) -> Any:
+        """A scikit-learn model as it would have been fitted to rows of classes 0, 1, … with these statistics."""
+        raise TypeError(f"{type(self).__name__} is fitted to rows only")
+
+    def serves(self, n_classes: int) -> bool:
+        """Whether priors are None, or one positive number per class."""
+        if self.priors is None:
+            return True
+        try:
+            numbers = np.asarray(self.priors, dtype=np.float64)
+        except (ValueError, TypeError):
+            return False
+        valid = numbers.shape == (n_classes,) and np.isfinite(numbers).all() and bool((numbers > 0).all())
+        return bool(valid and (not self.sum_to_one or abs(numbers.sum() - 1.0) < 1e-8))
+
+    def prior(self, weight: Floats) -> Floats:
+        """Priors of classes of these weights, (K,) or (K, rows)."""
+        if self.priors is None:
+            return np.asarray(weight / weight.sum(axis=0))
+        given = np.asarray(self.priors, np.float64)
+        return given if weight.ndim == 1 else given[:, None]
+
+
+class CentredModels(ClassModels):
+    """Models of real columns, which are taken from an origin near to the rows.
+
+    Parameters
+    ----------
+    origin : (p,)
+    """
+
+    def __init__(self, origin: Floats, n_models: int, priors: Any) -> None:
+        self.origin, self.n_models, self.n_columns, self.priors = origin, n_models, len(origin), priors
+
+    def read(self, X: Table) -> Floats | None:
+        table = double_table(X)
+        return None if table is None or table.shape[1] != self.n_columns else table - self.origin
+
+
+class ClassPath(GridPath):
+    """A path over the values of one parameter of a generative classifier."""
 
     @abstractmethod
-    def left_out_scorer(self, statistics: Any, codes: Array, weight: Floats | None, response: str) -> Scorer:
-        """Scores of rows of the table, given their numbers, each by the models without it; most are of one class.
+    def models(self, X: Table) -> ClassModels | None:
+        """The models for tables like X; None where only scikit-learn can tell what becomes of them."""
 
-        `statistics` are those of all rows.
-        """
+    def bind(self, X: Table, classes: Array | None = None, weight: Floats | None = None) -> Design:
+        models = None if classes is None else self.models(X)
+        table = None if models is None or classes is None or not models.serves(len(classes)) else models.read(X)
+        if models is None or table is None or classes is None:
+            return RefitPath.of(self).bind(X, classes, weight)
+        return GenerativeDesign(self, models, table, X, classes, weight)
 
 
 class GenerativeDesign(Design):
     """Generative classifiers bound to one X; a label vector costs its sums by class and a product with the table."""
 
-    abilities = Abilities(sums=frozenset({"confusion"}), leaves_out=True)
-
-    def __init__(self, path: Path, models: ClassModels, X: Table, classes: Array, weight: Floats | None) -> None:
-        self._path, self._models, self._X = path, models, X
+    def __init__(
+        self, path: GridPath, models: ClassModels, table: Any, X: Table, classes: Array, weight: Floats | None
+    ) -> None:
+        self._path, self._models, self._table, self._X = path, models, table, X
         self.classes, self.weight = classes, weight
         self.n_models, self.n_samples = len(path), n_rows(X)
-        self._last: tuple[Array, Any] | None = None
-        self._fits: tuple[Array, str, float] | None = None
+        self._last: tuple[Array, Statistics] | None = None
+        self._known: tuple[Array, str, Array | None] | None = None
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities(
+            sums=frozenset({"confusion"}), leaves_out=True, leaves_folds_out_only=not self._models.leaves_rows_out
+        )
 
     def fitted(self, Y: Array, response: str = "predict", seeds: Sequence[int] | None = None) -> Array:
-        return np.stack([self._answers(y, self._models.table, self._X, response) for y in Y])
+        return np.stack([self._answers(y, self._table, self._X, response) for y in Y])
 
     def predict(self, y: Array, X_new: Table, response: str = "predict", seed: int | None = None) -> Array:
         return self._answers(y, self._models.read(X_new), X_new, response)
@@ -121,122 +152,107 @@ class GenerativeDesign(Design):
         shares = [confusion_shares(y[None], self.fitted(y[None]), self._n_classes, self.weight) for y in Y]
         return np.concatenate(shares)
 
-    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
-        self._learn(y)
-        numbers, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
-        answers = self._room(self.n_samples, response)
-        if (sizes == 1).all():
-            doubt = self._leave_one_out(y, response, answers)
-        else:
-            doubt = self._leave_folds_out(y, fold, response, answers)
-        in_doubt = np.stack([np.bincount(fold, own, len(numbers)) > 0 for own in doubt])
-        if in_doubt.all(axis=0).mean() > MOST_REFITTED and len(numbers) > 2:
-            return None
-        for k in np.flatnonzero(in_doubt.any(axis=0)):
-            self._refit_fold(y, fold == k, np.flatnonzero(in_doubt[:, k]), response, answers)
-        return answers
-
-    def fits_of_rows_left_out(self, y: Array, response: str = "predict") -> float:
-        known = self._fits
-        if known is None or known[1] != response or not np.array_equal(known[0], y):
-            known = self._fits = y.copy(), response, self._count_fits(y, response)
-        return known[2]
-
-    def _count_fits(self, y: Array, response: str) -> float:
-        """Rows in doubt, of every model, as far as some of the rows tell."""
-        some = np.arange(0, self.n_samples, -(-self.n_samples // ROWS_ASKED))
-        answers = self._room(self.n_samples, response)
-        doubt = self._leave_one_out(y, response, answers, some)[:, some]
-        refused = [
-            m for m in np.flatnonzero(doubt.all(axis=1)) if not self._can_be_fitted(y, int(m), response, answers)
-        ]
-        # The first fit ends what scikit-learn refuses.
-        doubt[refused] = False
-        return float(doubt.sum() * self.n_samples / len(some))
-
-    def _can_be_fitted(self, y: Array, model: int, response: str, answers: Array) -> bool:
-        """Whether scikit-learn does not refuse the rows but the first."""
-        try:
-            self._refit_fold(y, np.arange(self.n_samples) == 0, np.array([model]), response, answers)
-        except FitError:
-            return False
-        return True
-
-    def _leave_one_out(self, y: Array, response: str, answers: Array, some: Rows | None = None) -> Bools:
-        """Write the answers of all rows, or of some; returns the doubts, (models, n)."""
-        statistics, order = self._statistics(y), np.argsort(y, kind="stable")
-        with np.errstate(all="ignore"):
-            scorer = self._models.left_out_scorer(statistics, y, self.weight, response)
-            asked = order if some is None else order[np.isin(order, some)]
-            doubt = self._write(scorer, asked, response, answers, by_number=True)
-        alone = np.bincount(y, minlength=self._n_classes)[y] == 1
-        return np.asarray(doubt | alone | (np.bincount(y, minlength=self._n_classes) == 0).any())
-
-    def _leave_folds_out(self, y: Array, fold: Array, response: str, answers: Array) -> Bools:
-        doubt = np.zeros((self.n_models, self.n_samples), bool)
-        whole = self._statistics(y)
-        order = np.argsort(fold, kind="stable")
-        for inside in np.split(order, np.cumsum(np.bincount(fold))[:-1]):
-            remaining = np.bincount(y, minlength=self._n_classes) - np.bincount(y[inside], minlength=self._n_classes)
-            if (remaining == 0).any():
-                doubt[:, inside] = True
-                continue
-            own = rows(self._models.table, inside)
-            with np.errstate(all="ignore"):
-                scorer = self._models.scorer(self._without(whole, own, inside, y), own, response)
-                doubt[:, inside] = self._write(scorer, inside, response, answers)
-        return doubt
-
-    def _statistics(self, y: Array) -> Any:
-        """Statistics of all rows; those of the last labels are kept: real labels are asked for more than once."""
-        known = self._last
-        if known is None or not np.array_equal(known[0], y):
-            known = self._last = y.copy(), self._models.statistics(self._models.table, y, self.weight)
-        return known[1]
-
-    def _without(self, whole: Any, own: Any, inside: Rows, y: Array) -> Any:
-        """Statistics of all rows but those inside; read anew where removing them costs too many digits."""
-        models, weight = self._models, self.weight
-        left = whole - models.statistics(own, y[inside], None if weight is None else weight[inside])
-        if not left.lost(whole):
-            return left
-        others = np.setdiff1d(np.arange(self.n_samples), inside)
-        return models.statistics(rows(models.table, others), y[others], None if weight is None else weight[others])
-
     def _answers(self, y: Array, table: Any, X: Table, response: str) -> Array:
         """Answers after fitting y, on rows of X that the models read as `table`, (models, rows[, K])."""
         self._learn(y)
-        n = n_rows(X)
-        answers = self._room(n, response)
-        in_doubt: Bools = np.ones(self.n_models, bool)
         if table is not None and np.bincount(y, minlength=self._n_classes).all():
-            statistics = self._statistics(y)
             with np.errstate(all="ignore"):
-                scorer = self._models.scorer(statistics, table, response)
-                in_doubt = np.any(self._write(scorer, np.arange(n), response, answers), axis=1)
-        if in_doubt.any():
-            models = np.flatnonzero(in_doubt)
-            answers[models] = self._refitted(models, self._X, self.weight).predict(y, X, response)
+                scorer = self._models.scorer(self._statistics_of_all(y), response)
+                answers = self._room(n_rows(X), response)
+                if self._write(lambda block: scorer(table[block]), np.arange(n_rows(X)), response, answers):
+                    return answers
+        return RefitPath.of(self._path).bind(self._X, self.classes, self.weight).predict(y, X, response)
+
+    def left_out_predictions(self, y: Array, folds: Array, response: str = "predict") -> Array | None:
+        self._learn(y)
+        numbers, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
+        single = len(numbers) == self.n_samples
+        if single and self._known is not None and self._known[1] == response and np.array_equal(self._known[0], y):
+            (*_, answers), self._known = self._known, None
+            return answers
+        n_classes = self._n_classes
+        inside = np.bincount(fold * n_classes + y, minlength=len(numbers) * n_classes).reshape(-1, n_classes)
+        rest = inside.sum(axis=0) - inside
+        lacking = (rest == 0).any(axis=1)
+        if len(numbers) < 2 or lacking.all() or (lacking.mean() > MOST_REFITTED and len(numbers) > 2):
+            return None
+        answers = self._room(self.n_samples, response)
+        parts = np.split(np.argsort(fold, kind="stable"), np.cumsum(sizes)[:-1])
+        with np.errstate(all="ignore"):
+            if single and self._models.leaves_rows_out:
+                done = self._leave_rows_out(y, ~lacking[fold], response, answers)
+            else:
+                done = all(
+                    lacking[fold[part[0]]] or self._leave_fold_out(part, statistics, response, answers)
+                    for part, statistics in self._outside(y, parts)
+                )
+        if not done:
+            return None
+        for k in np.flatnonzero(lacking):
+            self._refit_fold(y, fold == k, response, answers)
         return answers
 
-    def _write(self, scorer: Scorer, places: Rows, response: str, answers: Array, by_number: bool = False) -> Bools:
-        """Write the answers to the rows at `places`, a block at a time; returns the doubts, (models, rows).
+    def knows_rows_left_out(self, y: Array, response: str = "predict") -> bool:
+        """Whether the labels are well-posed; the answers are kept for whoever asks for them next."""
+        if not self._models.leaves_rows_out:
+            return False
+        answers = self.left_out_predictions(y, np.arange(self.n_samples), response)
+        self._known = y.copy(), response, answers
+        return answers is not None
 
-        Rows are known to the scorer by their place among all rows, `by_number`, or among those to answer.
-        """
-        size = self.n_samples if by_number else len(places)
-        models, doubt = self._models, np.zeros((self.n_models, size), bool)
-        for block in self._blocks(len(places)):
-            scores = scorer(places[block] if by_number else block)
-            found, unsure = answers_of(scores.values, response, models.binary_link)
-            answers[:, places[block]] = found
-            doubt[:, places[block] if by_number else block] = (unsure & ~scores.alike) | scores.doubt
-        return doubt
+    def _leave_rows_out(self, y: Array, served: Array, response: str, answers: Array) -> bool:
+        """Write the answers to single rows; False where they are ill-posed."""
+        scorer = self._models.left_out_scorer(self._statistics_of_all(y), response)
+        weight = np.ones(self.n_samples) if self.weight is None else self.weight
+        # Rows of one class share some of the work.
+        order = np.argsort(y, kind="stable")
+        places = order[served[order]]
 
-    def _blocks(self, n: int) -> Iterator[slice]:
-        width = max(self.n_models * self._n_classes, self._models.table.shape[1])
+        def scores(block: slice) -> Floats:
+            some = places[block]
+            return scorer(self._table[some], y[some], weight[some])
+
+        return self._write(scores, places, response, answers)
+
+    def _leave_fold_out(self, inside: Rows, statistics: Statistics, response: str, answers: Array) -> bool:
+        """Write the answers to a fold by models with the statistics of the other rows; False where ill-posed."""
+        scorer, own = self._models.scorer(statistics, response), rows(self._table, inside)
+        return self._write(lambda block: scorer(own[block]), inside, response, answers)
+
+    def _outside(
+        self, y: Array, folds: Sequence[Rows], known: Statistics | None = None
+    ) -> Iterator[tuple[Rows, Statistics]]:
+        """(rows of a fold, statistics of all other rows) of every fold: of one half come those of the other half."""
+        if len(folds) == 1 and known is not None:
+            yield folds[0], known
+            return
+        half = len(folds) // 2
+        for own, others in ((folds[:half], folds[half:]), (folds[half:], folds[:half])):
+            added = self._statistics(y, np.concatenate(others))
+            yield from self._outside(y, own, added if known is None else known + added)
+
+    def _statistics(self, y: Array, some: Rows) -> Statistics:
+        weight = None if self.weight is None else self.weight[some]
+        found: Statistics = self._models.statistics(rows(self._table, some), y[some], self._n_classes, weight)
+        return found
+
+    def _statistics_of_all(self, y: Array) -> Statistics:
+        """Statistics of all rows; those of the last labels are kept: real labels are asked for more than once."""
+        if self._last is None or not np.array_equal(self._last[0], y):
+            self._last = y.copy(), self._models.statistics(self._table, y, self._n_classes, self.weight)
+        return self._last[1]
+
+    def _write(self, scores: Callable[[slice], Floats], places: Rows, response: str, answers: Array) -> bool:
+        """Write the answers to the rows at `places`, a block at a time; False where scores are not numbers."""
+        width = max(self.n_models * self._n_classes, self._models.n_columns)
         step = max(16, NUMBERS_AT_ONCE // width)
-        return (slice(start, min(start + step, n)) for start in range(0, n, step))
+        for start in range(0, len(places), step):
+            block = slice(start, min(start + step, len(places)))
+            values = scores(block)
+            if not np.isfinite(values).all():
+                return False
+            answers[:, places[block]] = answers_of(values, response, self._models.binary_link)
+        return True
 
     def _room(self, n: int, response: str) -> Array:
         if response == "predict":
@@ -244,62 +260,42 @@ class GenerativeDesign(Design):
         one_number = response == "decision_function" and self._n_classes == 2
         return np.empty((self.n_models, n) if one_number else (self.n_models, n, self._n_classes))
 
-    def _refit_fold(self, y: Array, inside: Bools, models: Rows, response: str, answers: Array) -> None:
-        """Ask scikit-learn for the rows inside, fitted to all others."""
+    def _refit_fold(self, y: Array, inside: Array, response: str, answers: Array) -> None:
+        """The answers to the rows inside by scikit-learn's fits to all others, which lack a class."""
         train, test = np.flatnonzero(~inside), np.flatnonzero(inside)
         weight = None if self.weight is None else self.weight[train]
-        design = self._refitted(models, rows(self._X, train), weight)
-        answers[np.ix_(models, test)] = design.predict(y[train], rows(self._X, test), response)
-
-    def _refitted(self, models: Rows, X: Table, weight: Floats | None) -> Design:
-        settings = [self._path.params[m] for m in models]
-        return RefitPath.over(self._path.estimator, settings).bind(X, self.classes, weight)
+        design = RefitPath.of(self._path).bind(rows(self._X, train), self.classes, weight)
+        answers[:, test] = design.predict(y[train], rows(self._X, test), response)
 
 
-def partly_refitted(
-    path: Path,
-    served: Rows,
-    models: ClassModels,
-    X: Table,
-    classes: Array,
-    weight: Floats | None,
-) -> Design:
-    """The models at the positions `served` from their statistics, by `models`, the others by scikit-learn."""
-    if len(served) == len(path):
-        return GenerativeDesign(path, models, X, classes, weight)
-    others = np.setdiff1d(np.arange(len(path)), served)
-    refits = RefitPath.over(path.estimator, [path.params[m] for m in others]).bind(X, classes, weight)
-    if not len(served):
-        return refits
-    own = RefitPath.over(path.estimator, [path.params[m] for m in served])
-    designs = [GenerativeDesign(own, models, X, classes, weight), refits]
-    return MixedDesign(designs, np.argsort(np.concatenate([served, others])))
-
-
-def answers_of(scores: Floats, response: str, binary_link: bool) -> tuple[Array, Bools]:
-    """(answers (models, rows[, K]), where they are a matter of rounding (models, rows)) of scores (models, K, rows)."""
-    best, gap = _best_and_gap(scores)
-    size = np.abs(scores).max(axis=1)
-    unsure = ~np.isfinite(size)
+def answers_of(scores: Floats, response: str, binary_link: bool) -> Array:
+    """Answers (models, rows[, K]) of scores (models, K, rows)."""
     if response == "predict":
-        return best, unsure | (gap <= TIED * (1.0 + size))
+        return np.asarray(scores.argmax(axis=1))
+    apart = scores[:, 1] - scores[:, 0]
     if response == "decision_function":
-        return (scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else np.swapaxes(scores, 1, 2)), unsure
-    unsure |= (size > LARGEST_SCORE) & (gap < DECIDED)
+        return apart if scores.shape[1] == 2 else np.swapaxes(scores, 1, 2)
     if binary_link and scores.shape[1] == 2:
-        positive = expit(scores[:, 1] - scores[:, 0])
-        return np.stack([1 - positive, positive], axis=-1), unsure
+        positive = expit(apart)
+        return np.stack([1 - positive, positive], axis=-1)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
-    return np.swapaxes(shares, 1, 2), unsure
+    return np.swapaxes(shares, 1, 2)
 
 
-def _best_and_gap(scores: Floats) -> tuple[Array, Floats]:
-    """(the first of the classes with the largest score, how far ahead of the next one it is), each (models, rows)."""
-    if scores.shape[1] == 2:
-        apart = scores[:, 1] - scores[:, 0]
-        return (apart > 0).astype(np.intp), np.abs(apart)
-    best = scores.argmax(axis=1)
-    first = np.take_along_axis(scores, best[:, None], axis=1)
-    others = np.where(np.arange(scores.shape[1])[:, None] == best[:, None], -np.inf, scores)
-    return best, first[:, 0] - others.max(axis=1)
+def double_table(X: Table) -> Floats | None:
+    """X as doubles, (n, p), whatever its numbers are stored as; None for sparse X and for invalid X."""
+    if sparse.issparse(X):
+        return None
+    try:
+        return np.asarray(check_array(X), dtype=np.float64)
+    except (ValueError, TypeError):
+        return None
+
+
+def is_number(value: object, least: float, most: float = np.inf) -> bool:
+    """Whether a value of a parameter is a finite number from `least` to `most`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return False
+    number = float(value)
+    return bool(np.isfinite(number) and least <= number <= most)

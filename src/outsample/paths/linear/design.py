@@ -166,6 +166,10 @@ class LinearDesign(Design):
         shifts_nothing = not scaler.with_mean or all(block.fits.constant for block in self.blocks)
         return shifts_nothing and self._rescaled is not None and (not scaler.with_std or self._rescaled.sound)
 
+    def leaves_rows_out_behind(self, scaler: StandardScaler) -> bool:
+        # Every row has units of its own, and with them a system of equations.
+        return self.leaves_out_behind(scaler) and not scaler.with_std
+
     def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
         self._learn(y)
         return self.left_out_targets_behind(scales, as_targets(y))
@@ -176,7 +180,10 @@ class LinearDesign(Design):
             if self._refitted is None:
                 return None
             return self.left_out_targets(targets, scales.fold), np.empty(0, np.intp)
-        return None if self._rescaled is None else self._rescaled.left_out(targets, scales)
+        if self._rescaled is None or scales.doubtful.any():
+            return None
+        found = self._rescaled.left_out(targets, scales.fold)
+        return None if found is None else (found, np.empty(0, np.intp))
 
     def left_out_values(self, targets: Floats, folds: Array) -> Floats:
         """Left-out predictions of one output, (models, n)."""
@@ -324,17 +331,20 @@ class LinearClassifierDesign(Design):
     def leaves_out_behind(self, scaler: StandardScaler) -> bool:
         return self._linear.leaves_out_behind(scaler)
 
+    def leaves_rows_out_behind(self, scaler: StandardScaler) -> bool:
+        return self._linear.leaves_rows_out_behind(scaler)
+
     def left_out_behind(self, scales: Rescaling, y: Array, response: str = "predict") -> tuple[Array, Rows] | None:
-        doubtful = [np.array(_folds_holding_a_whole_class(y, scales.fold), dtype=np.intp)]
+        unknown = []
 
         def values(targets: Floats) -> Floats:
             found = self._linear.left_out_targets_behind(scales, targets)
-            assert found is not None
-            doubtful.append(found[1])
-            return np.asarray(found[0])
+            unknown.append(found is None)
+            return np.zeros((self.n_models, *targets.shape)) if found is None else found[0]
 
         answers = self._answers(y, values, self.n_samples, response)
-        return answers, np.unique(np.concatenate(doubtful))
+        whole_classes = np.array(_folds_holding_a_whole_class(y, scales.fold), dtype=np.intp)
+        return None if any(unknown) else (answers, whole_classes)
 
     def _answers(self, y: Array, values: Callable[[Floats], Floats], n_answers: int, response: str) -> Array:
         """Responses of every model, (models, n_answers[, K]), from the real values of ±1 targets."""
