@@ -45,10 +45,6 @@ class LazyTable(ABC):
         return int(sum(self.lengths))
 
     @abstractmethod
-    def over_blocks(self, function: BlockFunction, *arguments: Any) -> list[Any]:
-        """The results of the function on every block, in order."""
-
-    @abstractmethod
     def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
         """The results of the function on every block, joined from first to last; no more than a few are held at once.
 
@@ -140,11 +136,6 @@ class _DaskTable(LazyTable):
         values = np.asarray(y)
         return [values[first : first + n] for first, n in zip(self.starts, self.lengths, strict=True)]
 
-    def over_blocks(self, function: BlockFunction, *arguments: Any) -> list[Any]:
-        shared = self._dask.delayed(arguments)
-        apply = self._dask.delayed(_applied)
-        return list(self._dask.compute(*(apply(function, *block, shared) for block in self._blocks)))
-
     def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
         shared = self._dask.delayed(arguments)
         apply, later = self._dask.delayed(_applied), self._dask.delayed(join)
@@ -180,9 +171,6 @@ class _ParquetTable(LazyTable):
         table = part.to_table(columns=[*self._columns, *([] if self._label is None else [self._label])])
         X = np.column_stack([table.column(name).to_numpy() for name in self._columns])
         return X, y if self._label is None else table.column(self._label).to_numpy()
-
-    def over_blocks(self, function: BlockFunction, *arguments: Any) -> list[Any]:
-        return list(self._results(function, arguments))
 
     def joined(self, join: Callable[[Any, Any], Any], function: BlockFunction, *arguments: Any) -> Any:
         return reduce(join, self._results(function, arguments))

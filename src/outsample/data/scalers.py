@@ -6,7 +6,7 @@ made. The stretch follows from sums over rows: those of all rows minus those of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,6 @@ class Rescaling:
         if np.array_equal(at, np.arange(len(at))):
             return self
         return Rescaling(np.arange(len(at)), self.scale[at], self.constant[at], self.doubtful[at], self.plain)
-
-    def of_columns(self, columns: Rows) -> Rescaling:
-        """The same for some of the columns, in order."""
-        if len(columns) == self.scale.shape[1]:
-            return self
-        return replace(self, scale=self.scale[:, columns], constant=self.constant[:, columns])
 
 
 def is_exact(scaler: StandardScaler | None, Z: Any) -> bool:
