@@ -125,7 +125,7 @@ def test_a_curve_of_the_problem():
         ({"sample_weight": np.zeros(30)}, "sample_weight must be finite, non-negative and not all zero"),
         ({"sample_weight": np.full(30, np.nan)}, "sample_weight must be finite"),
         ({"groups": np.arange(29)}, r"groups must have one entry per row, shape \(30,\), got \(29,\)"),
-        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, of at most 32768, got 0"),
         ({"n_jobs": 1.5}, "n_jobs must be .* got 1.5"),
         ({"random_state": -1}, "random_state must be .* got -1"),
     ],

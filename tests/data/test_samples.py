@@ -99,7 +99,7 @@ BAD = {
         TypeError,
         r"the class LogisticRegression; use LogisticReg.*\(\)",
     ),
-    "no learner": ([0, 1, 1], "tree", 3, TypeError, "scikit-learn's conventions, got str"),
+    "no learner": ([0, 1, 1], "tree", 3, TypeError, "scikit-learn's conventions, got 'tree'"),
 }
 
 

@@ -95,7 +95,7 @@ def test_same_race(cluster, estimator, grid):
     expected = race_of("race", estimator, grid, X, y)
     with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
         found = race_of("race", estimator, grid, X, y)
-    for name in ("risk", "n_splits", "gap", "probability"):
+    for name in ("risk", "n_splits", "gap"):
         np.testing.assert_array_equal(getattr(found.race_, name), getattr(expected.race_, name))
     np.testing.assert_array_equal(found.curve_.left_out.losses, expected.curve_.left_out.losses)
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))

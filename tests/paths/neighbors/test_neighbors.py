@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import outsample
 from compiler_switch import printed_with_and_without_compiler
+from outsample.data.learners import FitError
 from outsample.paths.base import Design
 from outsample.paths.dispatch import find_path
 from outsample.paths.neighbors.votes import NeighborsPath
@@ -263,5 +264,5 @@ def test_same_answers_with_the_compiler_off():
 @pytest.mark.parametrize("wrong", [{"leaf_size": -1}, {"n_neighbors": 0}, {"algorithm": "x"}])
 def test_a_bad_parameter_is_reported_under_the_name_of_the_users_own_estimator(wrong):
     X = np.random.default_rng(0).standard_normal((30, 3))
-    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of KNeighborsClassifier"):
+    with pytest.raises(FitError, match=f"'{next(iter(wrong))}' parameter of KNeighborsClassifier"):
         outsample.estimate(KNeighborsClassifier(**wrong), X, np.arange(30) % 2)

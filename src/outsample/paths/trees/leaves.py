@@ -173,7 +173,8 @@ class CutTreeDesign(Design):
         would move the error on new data by some percent, to either side. The labels decide how they are shuffled, which
         differ from fold to fold and are the same from run to run.
         """
-        columns = np.random.default_rng(zlib.crc32(y.tobytes())).permutation(self._table().shape[1])
+        order = y if self.classes is not None else np.argsort(y, kind="stable")  # the same in any unit
+        columns = np.random.default_rng(zlib.crc32(order.tobytes())).permutation(self._table().shape[1])
         table = self._table()[:, columns]
         growth = next(self._grower_on(table).grow(y[None], with_leaves=True))
         nodes, nearest = self._cut(self._node_table(growth, response))
