@@ -100,7 +100,8 @@ class ApproximateLeaveOneOut(Criterion):
             )
         for model in _kinds(problem):
             tail = last_step(model)
-            if not unknown_settings(tail) and not knows(tail):
+            named = type(tail).__name__ in KNOWN.split(", ") and unknown_settings(tail)
+            if not named and not knows(tail):
                 raise ValueError(
                     f'criterion "alo" knows the objectives of {KNOWN} (LinearSVC and LinearSVR with their squared '
                     f'losses), not of {tail!r}; use "loo" or "kfold" instead'
