@@ -203,7 +203,7 @@ def test_it_says_which_differences_it_is_about(compared, table):
 def test_sentences():
     X, y = load_iris(return_X_y=True)
     clear = compare_models({"bayes": GaussianNB(), "guess": DummyClassifier()}, X, y, random_state=0)
-    assert clear.sentence.endswith("no other of the 2 may be.")
+    assert clear.sentence.endswith("no other may be.")
     tie = compare_models({"a": GaussianNB(), "b": GaussianNB()}, X, y, random_state=0)
     assert "nothing tells the 2 learners apart" in tie.sentence
     alone = compare_models({"bayes": GaussianNB()}, X, y, random_state=0)

@@ -204,7 +204,7 @@ class ModelComparison(TableResult):
         if len(self.names) == 1:
             return f"{self.best}: {error}."
         if not others:
-            return f"{self.best} is the best ({error}); no other of the {len(self.names)} may be."
+            return f"{self.best} is the best ({error}); no other may be."
         if len(others) == len(self.names) - 1:
             return f"{self.best} did best ({error}), but nothing tells the {len(self.names)} learners apart."
         return f"{self.best} did best ({error}); {_listed(others)} may be as good."

@@ -314,7 +314,7 @@ def _about_others(found: Found) -> str:
     if found.plausible is None or n == 1:
         return ""
     if len(found.plausible) == 1:
-        return f"no other of the {n} candidates may be the best"
+        return "no other candidate may be the best"
     if len(found.plausible) == n:
         return f"nothing tells the {n} candidates apart"
     return f"{len(found.plausible)} of the {n} candidates may be the best"
